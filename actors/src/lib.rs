@@ -1,0 +1,1 @@
+//! plumb-actors

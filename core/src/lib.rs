@@ -1,0 +1,53 @@
+//! The vocabulary and the rules of Plumbline: plain values and pure functions.
+//!
+//! A node keeps *evidence* (documents, cut into content-addressed chunks), answers only from it, and can prove
+//! afterwards what an answer rested on and what has become of that evidence since. Everything that decides
+//! something stands here: who may read, what is found, what is said, what is signed, what a retraction reaches.
+//!
+//! **Invariant:** this crate has no I/O, no async, no clock, no randomness and no float. Time and random bytes are
+//! arguments, so every decision can be replayed, and two machines compute the same bytes. `core/clippy.toml` holds
+//! the line.
+//!
+//! The rooms, in reading order:
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`measure`] | integer scores, time, the one rounding rule |
+//! | [`identity`] | keys, `did:key`, entity names, domain-separated signatures |
+//! | [`content`] | blocks and their CIDs, sources, chunks, the chunker |
+//! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
+//! | [`boundary`] | sensitivity detection, who may read what |
+//! | [`retrieval`] | terms, integer BM25, merging of rankings |
+//! | [`grounding`] | the extractive composer, the reliability report, abstention |
+//! | [`verification`] | polarity and number conflicts between claims |
+//! | [`trust`] | organisation roots and node certificates |
+//! | [`notice`] | retractions and their kin, receipts and acknowledgements |
+//! | [`lifecycle`] | what a notice reaches, and what may never become active again |
+//! | [`log`] | RFC 6962 Merkle tree and signed checkpoints |
+//! | [`exchange`] | the context bundle: seal, verify, replay; CAR form |
+//!
+//! ```
+//! use plumb_core::identity::{Domain, SecretKey};
+//! use plumb_core::content::RawBlock;
+//!
+//! let key = SecretKey::from_seed([7; 32]);
+//! let block = RawBlock::raw(b"The reservoir was full on Monday.".to_vec());
+//! let signature = key.sign(Domain::Bundle, &block.cid);
+//! assert!(key.public().verify(Domain::Bundle, &block.cid, &signature).is_ok());
+//! // The same signature proves nothing in another role.
+//! assert!(key.public().verify(Domain::Notice, &block.cid, &signature).is_err());
+//! ```
+
+pub mod boundary;
+pub mod content;
+pub mod exchange;
+pub mod grounding;
+pub mod identity;
+pub mod knowledge;
+pub mod lifecycle;
+pub mod log;
+pub mod measure;
+pub mod notice;
+pub mod retrieval;
+pub mod trust;
+pub mod verification;

@@ -1,0 +1,184 @@
+//! Finding: the terms of a text, integer BM25, and the merging of rankings from several nodes.
+//!
+//! A score is recomputable by anyone who has the chunk and the collection's statistics: terms come from [`terms`],
+//! and [`bm25`] is fixed-point arithmetic, so two machines agree on every bit and a bundle can be replayed. The text
+//! index only proposes candidates. A federated ranking equals that of one central index because every node scores
+//! with the *sum* of the statistics ([`TermStats::merge`]), and ties are broken by CID.
+
+mod bm25;
+mod terms;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cid::Cid;
+
+use crate::content::Chunk;
+use crate::identity::NodeId;
+
+pub use bm25::{TermStats, bm25, idf_micro, ln_micro};
+pub use terms::{STOP_WORDS, TERM_BYTES_MAX, is_stop_word, terms};
+
+/// Most distinct terms of a query that are looked up; what follows is ignored and said so.
+pub const QUERY_TERMS_MAX: usize = 64;
+
+/// Longest query in bytes. Whoever takes queries from outside refuses more.
+pub const QUERY_BYTES_MAX: usize = 8 * 1024;
+
+/// A question as its distinct terms. Nothing in a user's text is an operator: it is all words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The text as it was asked.
+    pub text: String,
+    /// Distinct terms in order of first appearance, without stop words unless it has nothing else.
+    pub terms: Vec<String>,
+}
+
+impl Query {
+    /// Reads a question.
+    pub fn new(text: &str) -> Query {
+        let mut seen = BTreeSet::new();
+        let all: Vec<String> = terms(text)
+            .into_iter()
+            .filter(|t| seen.insert(t.clone()))
+            .collect();
+        let content: Vec<String> = all.iter().filter(|t| !is_stop_word(t)).cloned().collect();
+        let mut terms = if content.is_empty() { all } else { content };
+        terms.truncate(QUERY_TERMS_MAX);
+        Query {
+            text: text.to_string(),
+            terms,
+        }
+    }
+
+    /// How often each term of the query occurs in a text, and how many terms the text has.
+    pub fn frequencies(&self, text: &str) -> (Vec<u32>, u64) {
+        let places: BTreeMap<&str, usize> = self
+            .terms
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.as_str(), i))
+            .collect();
+        let mut tf = vec![0u32; self.terms.len()];
+        let mut n_terms = 0;
+        for term in terms(text) {
+            n_terms += 1;
+            if let Some(i) = places.get(term.as_str()) {
+                tf[*i] = tf[*i].saturating_add(1);
+            }
+        }
+        (tf, n_terms)
+    }
+
+    /// The score of a chunk under these statistics.
+    pub fn score(&self, chunk: &Chunk, stats: &TermStats) -> u64 {
+        let (tf, n_terms) = self.frequencies(&body_of(chunk));
+        bm25(stats, &tf, n_terms)
+    }
+}
+
+/// What is indexed of a chunk: its title, its headings, its text.
+pub fn body_of(chunk: &Chunk) -> String {
+    let mut body = String::with_capacity(chunk.title.len() + chunk.text.len() + 64);
+    body.push_str(&chunk.title);
+    for heading in chunk.headings.iter().filter(|h| **h != chunk.title) {
+        body.push('\n');
+        body.push_str(heading);
+    }
+    body.push('\n');
+    body.push_str(&chunk.text);
+    body
+}
+
+/// A chunk in a ranking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// The chunk.
+    pub chunk: Cid,
+    /// Its score in millionths of a BM25 unit.
+    pub score: u64,
+    /// The nodes that gave it, in order. The same chunk from two nodes is one result with two providers.
+    pub providers: BTreeSet<NodeId>,
+}
+
+/// One ranking out of several: highest score first, ties by CID; the same chunk is one result.
+///
+/// The scores must have been computed under the same statistics. If two nodes disagree on a chunk's score, the lower
+/// one counts: a score is never more than everyone confirms.
+pub fn merge(
+    rankings: impl IntoIterator<Item = (NodeId, Vec<(Cid, u64)>)>,
+    limit: usize,
+) -> Vec<Ranked> {
+    let mut by_chunk: BTreeMap<Cid, Ranked> = BTreeMap::new();
+    for (node, hits) in rankings {
+        for (chunk, score) in hits {
+            let ranked = by_chunk.entry(chunk).or_insert(Ranked {
+                chunk,
+                score,
+                providers: BTreeSet::new(),
+            });
+            ranked.score = ranked.score.min(score);
+            ranked.providers.insert(node);
+        }
+    }
+    let mut merged: Vec<Ranked> = by_chunk.into_values().collect();
+    merged.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.chunk.cmp(&b.chunk)));
+    merged.truncate(limit);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::RawBlock;
+    use crate::identity::SecretKey;
+    use proptest::prelude::*;
+
+    #[test]
+    fn operators_of_query_languages_are_plain_words() {
+        assert_eq!(
+            Query::new("acl:confidential OR *").terms,
+            ["acl", "confidenti"]
+        );
+        assert_eq!(Query::new("NOT the").terms, terms("not"));
+        assert_eq!(
+            Query::new("the of").terms,
+            ["the", "of"],
+            "nothing but stop words is still a query"
+        );
+        assert!(Query::new("((((  ").terms.is_empty());
+    }
+
+    proptest! {
+        /// Splitting a collection and merging the parts gives the ranking of the whole.
+        #[test]
+        fn merged_parts_rank_as_the_whole(
+            texts in proptest::collection::vec("[abcde]( [abcde]){0,8}", 1..20), parts in 1usize..4, query in "[abcde]( [abcde]){0,3}",
+        ) {
+            let query = Query::new(&query);
+            let docs: Vec<(Cid, Vec<u32>, u64)> = texts.iter().enumerate().map(|(i, text)| {
+                let (tf, n) = query.frequencies(text);
+                (RawBlock::raw(vec![u8::try_from(i).unwrap()]).cid, tf, n)
+            }).collect();
+            let stats_of = |docs: &[&(Cid, Vec<u32>, u64)]| TermStats {
+                n_docs: docs.len() as u64,
+                n_terms: docs.iter().map(|d| d.2).sum(),
+                doc_freq: (0..query.terms.len()).map(|i| docs.iter().filter(|d| d.1[i] > 0).count() as u64).collect(),
+            };
+            let rank = |docs: &[&(Cid, Vec<u32>, u64)], stats: &TermStats| {
+                let mut hits: Vec<(Cid, u64)> = docs.iter().map(|d| (d.0, bm25(stats, &d.1, d.2))).filter(|h| h.1 > 0).collect();
+                hits.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+                hits
+            };
+            let all: Vec<_> = docs.iter().collect();
+            let central = rank(&all, &stats_of(&all));
+            let split: Vec<Vec<_>> = (0..parts).map(|p| docs.iter().skip(p).step_by(parts).collect()).collect();
+            let mut stats = TermStats::empty(query.terms.len());
+            for part in &split {
+                stats.merge(&stats_of(part)).unwrap();
+            }
+            let node = |p: usize| SecretKey::from_seed([u8::try_from(p).unwrap(); 32]).public();
+            let merged = merge(split.iter().enumerate().map(|(p, part)| (node(p), rank(part, &stats))), 100);
+            prop_assert_eq!(merged.iter().map(|r| (r.chunk, r.score)).collect::<Vec<_>>(), central);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! plumb-tests
