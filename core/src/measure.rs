@@ -56,6 +56,15 @@ impl Milli {
         }
     }
 
+    /// A score known when the program is written.
+    ///
+    /// # Panics
+    /// In a constant, at compile time, if `value` is above 1000.
+    pub const fn from_const(value: u16) -> Milli {
+        assert!(value <= 1000);
+        Milli(value)
+    }
+
     /// The nearest score to `value`.
     pub fn clamped(value: i64) -> Milli {
         Milli(u16::try_from(value.clamp(0, 1000)).unwrap_or(1000))

@@ -1,0 +1,368 @@
+//! Verifying and replaying a bundle, with nothing of ours running.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cid::Cid;
+
+use super::bundle::{Bundle, Seal, block_of, chunk_of, source_of};
+use super::car::{CarError, read_car};
+use crate::content::{CHUNK_BLOCK_BYTES_MAX, Chunk, ContentError, RawBlock, SourceRecord};
+use crate::grounding::{Answer, Evidence, compose};
+use crate::identity::{NodeId, Signed, SignedError};
+use crate::measure::Timestamp;
+use crate::retrieval::{Query, TermStats};
+use crate::trust::{CLOCK_TOLERANCE, Certificate, Roots, is_signed_by_its_root};
+
+/// Why a bundle is not authentic. Every variant is a check that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// The file.
+    #[error(transparent)]
+    Car(#[from] CarError),
+    /// A block inside.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The signature over the bundle, or over the certificate.
+    #[error(transparent)]
+    Signed(#[from] SignedError),
+    /// Sealed by somebody else than it says.
+    #[error("the bundle names {issuer} as its issuer, and {signer} signed it")]
+    Issuer {
+        /// Whom it names.
+        issuer: NodeId,
+        /// Who signed.
+        signer: NodeId,
+    },
+    /// The certificate does not fit the bundle.
+    #[error(
+        "the certificate does not certify the issuer for the organisation and the time of the bundle"
+    )]
+    Certificate,
+    /// The evidence contradicts itself.
+    #[error("evidence {chunk}: {what}")]
+    Evidence {
+        /// Which chunk.
+        chunk: Cid,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A log head is not signed by the publisher that it is for.
+    #[error("the log head of {0} is not signed by it")]
+    Head(NodeId),
+    /// The answer is not what the evidence gives.
+    #[error("the answer in the bundle is not the one that its evidence gives")]
+    Replay,
+    /// A block is in the file that nothing refers to.
+    #[error("block {0} belongs to nothing in the bundle")]
+    Stray(Cid),
+}
+
+/// What a reader knows of one source from elsewhere: their own node, or notices that they were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceStatus {
+    /// A notice withdrew it.
+    Withdrawn(Cid),
+    /// A notice counsels caution.
+    Caution(Cid),
+    /// Its publisher's log was last confirmed then, and holds nothing against it.
+    CurrentAsOf(Timestamp),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What a reader brings to a verification.
+pub struct Knowledge<'a> {
+    /// The moment at which it is judged.
+    pub now: Timestamp,
+    /// Organisations that the reader trusts.
+    pub roots: &'a Roots,
+    /// What the reader knows of a source, by its record's CID and its publisher.
+    pub status: &'a dyn Fn(&Cid, &SourceRecord) -> SourceStatus,
+}
+
+/// The verdict over an authentic bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing that it rests on is known to be withdrawn, as of this moment.
+    Current {
+        /// The oldest confirmation among its publishers.
+        as_of: Timestamp,
+    },
+    /// Authentic, and some of its evidence was withdrawn.
+    Retracted {
+        /// Withdrawn sources, each with its notice.
+        withdrawn: Vec<(Cid, Cid)>,
+    },
+    /// Authentic; whether its evidence still stands could not be confirmed.
+    Unconfirmed {
+        /// The last confirmation, or `None` where there never was one.
+        since: Option<Timestamp>,
+    },
+}
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What, in words.
+    pub what: String,
+}
+
+/// A bundle that was found authentic.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// The bundle.
+    pub bundle: Bundle,
+    /// Its CID.
+    pub cid: Cid,
+    /// Its answer.
+    pub answer: Answer,
+    /// Its issuer's certificate.
+    pub certificate: Signed<Certificate>,
+    /// Whether the reader trusts the issuer's organisation.
+    pub root_is_trusted: bool,
+    /// Chunks in rank order.
+    pub chunks: Vec<(Cid, Chunk)>,
+    /// Source records.
+    pub sources: BTreeMap<Cid, SourceRecord>,
+    /// Every block of the file.
+    pub blocks: BTreeMap<Cid, Vec<u8>>,
+    /// What was checked, in order.
+    pub checks: Vec<Check>,
+    /// What is known of its evidence.
+    pub verdict: Verdict,
+}
+
+/// Verifies a bundle file. `Err` means *not authentic*.
+pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleError> {
+    let mut checks = Vec::new();
+    let mut passed = |what: String| checks.push(Check { what });
+
+    let (root, blocks) = read_car(car)?;
+    passed(format!("{} blocks hash to their CIDs", blocks.len()));
+
+    let seal: Seal = block_of(&blocks, &root)?.decode()?;
+    let signed = Signed::<Bundle>::assemble(
+        block_of(&blocks, &seal.bundle)?,
+        seal.signer,
+        seal.signature,
+    )?;
+    let bundle = signed.value().clone();
+    if bundle.issuer != seal.signer {
+        return Err(BundleError::Issuer {
+            issuer: bundle.issuer,
+            signer: seal.signer,
+        });
+    }
+    passed(format!(
+        "the signature of {} holds over the bundle",
+        bundle.issuer
+    ));
+
+    let certificate =
+        Signed::<Certificate>::from_bytes(&block_of(&blocks, &bundle.certificate)?.bytes)?;
+    check_certificate(&bundle, &certificate)?;
+    passed(format!(
+        "the root of `{}` ({}) certified the issuer",
+        certificate.value().org_name,
+        bundle.org
+    ));
+
+    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
+    passed(format!(
+        "{} chunks belong to their {} sources",
+        chunks.len(),
+        sources.len()
+    ));
+
+    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+    let replayed = recompute(&bundle, &chunks, &sources, &answer)?;
+    if RawBlock::encode(&replayed)?.cid != bundle.answer {
+        return Err(BundleError::Replay);
+    }
+    passed("the evidence gives the same ranking and the same answer, byte for byte".to_string());
+
+    for head in &bundle.heads {
+        head.checkpoint
+            .verify(&head.publisher)
+            .map_err(|_| BundleError::Head(head.publisher))?;
+    }
+    passed(format!(
+        "{} log heads are signed by their publishers",
+        bundle.heads.len()
+    ));
+    refuse_strays(root, &seal, &bundle, &blocks)?;
+
+    let verdict = judge(&bundle, &sources, knowledge);
+    Ok(Verified {
+        cid: signed.cid(),
+        root_is_trusted: knowledge.roots.pins(&bundle.org),
+        bundle,
+        answer,
+        certificate,
+        chunks,
+        sources,
+        blocks,
+        checks,
+        verdict,
+    })
+}
+
+/// Recomputes the answer of a bundle file from its evidence, in canonical bytes.
+pub fn replay(car: &[u8]) -> Result<RawBlock, BundleError> {
+    let (root, blocks) = read_car(car)?;
+    let seal: Seal = block_of(&blocks, &root)?.decode()?;
+    let bundle: Bundle = block_of(&blocks, &seal.bundle)?.decode()?;
+    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
+    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+    Ok(RawBlock::encode(&recompute(
+        &bundle, &chunks, &sources, &answer,
+    )?)?)
+}
+
+fn check_certificate(
+    bundle: &Bundle,
+    certificate: &Signed<Certificate>,
+) -> Result<(), BundleError> {
+    let c = certificate.value();
+    let fits = is_signed_by_its_root(certificate)
+        && c.org == bundle.org
+        && c.node == bundle.issuer
+        && c.not_before <= bundle.issued_at.plus(CLOCK_TOLERANCE)
+        && bundle.issued_at <= c.not_after.plus(CLOCK_TOLERANCE);
+    if fits {
+        Ok(())
+    } else {
+        Err(BundleError::Certificate)
+    }
+}
+
+type Chunks = Vec<(Cid, Chunk)>;
+type Sources = BTreeMap<Cid, SourceRecord>;
+
+fn evidence_of(
+    bundle: &Bundle,
+    blocks: &BTreeMap<Cid, Vec<u8>>,
+) -> Result<(Chunks, Sources), BundleError> {
+    let (mut chunks, mut sources) = (Vec::new(), BTreeMap::new());
+    for cited in &bundle.evidence {
+        let refuse = |what| BundleError::Evidence {
+            chunk: cited.chunk,
+            what,
+        };
+        if blocks
+            .get(&cited.chunk)
+            .is_some_and(|b| b.len() > CHUNK_BLOCK_BYTES_MAX)
+        {
+            return Err(refuse("larger than any chunk"));
+        }
+        let chunk = chunk_of(blocks, &cited.chunk)?;
+        if chunk.source != cited.source {
+            return Err(refuse("it is a piece of another source"));
+        }
+        if chunk.end.checked_sub(chunk.start) != Some(chunk.text.len() as u64) {
+            return Err(refuse("its range is not that of its text"));
+        }
+        sources.insert(cited.source, source_of(blocks, &cited.source)?);
+        chunks.push((cited.chunk, chunk));
+    }
+    Ok((chunks, sources))
+}
+
+/// The answer that this evidence gives, ranked and composed again.
+fn recompute(
+    bundle: &Bundle,
+    chunks: &Chunks,
+    sources: &Sources,
+    answer: &Answer,
+) -> Result<Answer, BundleError> {
+    let query = Query::new(&bundle.query);
+    let stats = TermStats::from(&bundle.statistics);
+    let refuse = |chunk, what| BundleError::Evidence { chunk, what };
+    let mut evidence = Vec::new();
+    let mut before: Option<(std::cmp::Reverse<u64>, Cid)> = None;
+    for (cited, (cid, chunk)) in bundle.evidence.iter().zip(chunks) {
+        stats
+            .check(query.terms.len())
+            .map_err(|_| refuse(*cid, "it was ranked under impossible statistics"))?;
+        if query.score(chunk, &stats) != cited.score {
+            return Err(refuse(*cid, "its score is not the one that its text has"));
+        }
+        let place = (std::cmp::Reverse(cited.score), *cid);
+        if before.is_some_and(|b| b >= place) {
+            return Err(refuse(*cid, "it stands out of rank"));
+        }
+        before = Some(place);
+        let source = sources
+            .get(&cited.source)
+            .ok_or_else(|| refuse(*cid, "its source is missing"))?;
+        evidence.push(Evidence {
+            cid: *cid,
+            chunk: chunk.clone(),
+            uri: source.uri.clone(),
+            publisher: source.publisher,
+            score: cited.score,
+            distance: cited.distance,
+            sensitivity: cited.sensitivity,
+            caution: cited.caution,
+        });
+    }
+    Ok(compose(&query, &stats, &evidence, answer.generated_at))
+}
+
+/// A block that nothing refers to was not signed by anybody: it is refused by name.
+fn refuse_strays(
+    root: Cid,
+    seal: &Seal,
+    bundle: &Bundle,
+    blocks: &BTreeMap<Cid, Vec<u8>>,
+) -> Result<(), BundleError> {
+    let mut known = BTreeSet::from([root, seal.bundle, bundle.certificate, bundle.answer]);
+    known.extend(bundle.evidence.iter().flat_map(|c| [c.chunk, c.source]));
+    match blocks.keys().find(|cid| !known.contains(cid)) {
+        Some(stray) => Err(BundleError::Stray(*stray)),
+        None => Ok(()),
+    }
+}
+
+/// What is known of the evidence: the worst status of any source counts. For each source the fresher of what the
+/// reader knows and what the bundle carried is taken.
+fn judge(bundle: &Bundle, sources: &Sources, knowledge: &Knowledge<'_>) -> Verdict {
+    let mut withdrawn = Vec::new();
+    let mut oldest: Option<Timestamp> = None;
+    let mut never = false;
+    for (cid, source) in sources {
+        let carried = bundle
+            .heads
+            .iter()
+            .find(|h| h.publisher == source.publisher)
+            .map(|h| h.as_of);
+        let known = match (knowledge.status)(cid, source) {
+            SourceStatus::Withdrawn(notice) => {
+                withdrawn.push((*cid, notice));
+                continue;
+            }
+            SourceStatus::CurrentAsOf(at) => Some(at),
+            SourceStatus::Caution(_) | SourceStatus::Unknown => None,
+        };
+        match carried.max(known) {
+            Some(at) => oldest = Some(oldest.map_or(at, |o| o.min(at))),
+            None => never = true,
+        }
+    }
+    if !withdrawn.is_empty() {
+        return Verdict::Retracted { withdrawn };
+    }
+    // An answer without evidence rests on nothing that could be withdrawn.
+    let as_of = oldest.unwrap_or(bundle.issued_at);
+    if never {
+        return Verdict::Unconfirmed { since: None };
+    }
+    if knowledge.now.since(as_of) > bundle.max_age {
+        return Verdict::Unconfirmed { since: Some(as_of) };
+    }
+    Verdict::Current { as_of }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
