@@ -271,25 +271,6 @@ pub struct Chunk {
     pub text: String,
 }
 
-/// Where a passage stands: enough to find it again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ChunkRef {
-    /// The chunk.
-    pub chunk: Cid,
-    /// Its source record.
-    pub source: Cid,
-    /// Its source's `uri`.
-    pub uri: String,
-    /// Its source's title.
-    pub title: String,
-    /// Byte offset of the passage in the source's text.
-    pub start: u64,
-    /// Byte offset behind the passage.
-    pub end: u64,
-    /// Page, where the source has pages.
-    pub page: Option<u32>,
-}
-
 /// Cuts the text of a source into its chunks.
 pub fn chunks_of(source: Cid, title: &str, text: &str, marks: &[Mark]) -> Vec<Chunk> {
     chunk(text, marks)

@@ -13,7 +13,7 @@ use cid::Cid;
 use serde::{Deserialize, Serialize};
 
 use crate::boundary::Sensitivity;
-use crate::content::{Chunk, ChunkRef, block_type};
+use crate::content::{Chunk, block_type};
 use crate::identity::NodeId;
 use crate::measure::{Milli, Timestamp};
 use crate::verification::Relation;
@@ -110,9 +110,20 @@ pub struct Claim {
 pub struct Citation {
     /// `s1`, `s2`, …; in the prose `[1]`, `[2]`, …
     pub id: String,
-    /// The passage's place.
-    #[serde(flatten)]
-    pub place: ChunkRef,
+    /// The chunk.
+    pub chunk: Cid,
+    /// Its source record.
+    pub source: Cid,
+    /// Its source's `uri`.
+    pub uri: String,
+    /// Its source's title.
+    pub title: String,
+    /// Byte offset of the passage in the source's text.
+    pub start: u64,
+    /// Byte offset behind the passage.
+    pub end: u64,
+    /// Page, where the source has pages.
+    pub page: Option<u32>,
     /// Who published it.
     pub publisher: NodeId,
     /// The share of the question's weight that its chunk carries.

@@ -20,6 +20,7 @@
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
+//! | [`gravity`] | what independent corroboration lets rise |
 //! | [`trust`] | organisation roots and node certificates |
 //! | [`notice`] | retractions and their kin, receipts and acknowledgements |
 //! | [`lifecycle`] | what a notice reaches, and what may never become active again |
@@ -41,6 +42,7 @@
 pub mod boundary;
 pub mod content;
 pub mod exchange;
+pub mod gravity;
 pub mod grounding;
 pub mod identity;
 pub mod knowledge;

@@ -20,9 +20,7 @@ mod tree;
 
 pub use checkpoint::{Checkpoint, Equivocation, Origin, SignedCheckpoint};
 pub use note::{NOTE_BYTES_MAX, NOTE_LINES_MAX, NOTE_SIGNATURES_MAX};
-pub use proof::{
-    consistency_proof, inclusion_proof, root_of, verify_consistency, verify_inclusion,
-};
+pub use proof::{consistency_proof, inclusion_proof, root_of, verify_consistency, verify_inclusion};
 pub use tree::{CompactRange, Hash, LOG_SIZE_MAX, empty_root, leaf_hash, node_hash};
 
 /// Why a proof, a frontier or a checkpoint was refused.
@@ -81,9 +79,7 @@ pub enum LogError {
     #[error("the note is not a checkpoint: {0}")]
     Body(&'static str),
     /// Not a name that a log can have.
-    #[error(
-        "`{0}` is not the origin of a log: it is empty, too long, or has spaces, `+` or control characters"
-    )]
+    #[error("`{0}` is not the origin of a log: it is empty, too long, or has spaces, `+` or control characters")]
     Origin(String),
     /// No signature of this key holds.
     #[error("the checkpoint of `{0}` is not signed by the expected key")]

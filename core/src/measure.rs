@@ -170,6 +170,11 @@ impl Duration {
     pub const fn days(n: u64) -> Duration {
         Duration::seconds(n.saturating_mul(86_400))
     }
+
+    /// This span and `ms` milliseconds more.
+    pub const fn plus_ms(self, ms: u64) -> Duration {
+        Duration(self.0.saturating_add(ms))
+    }
 }
 
 impl Timestamp {

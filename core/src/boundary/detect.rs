@@ -65,11 +65,7 @@ pub struct Finding {
 
 /// Everything that was found, up to [`FINDINGS_MAX`], in the order of the text.
 pub fn detect(text: &str) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES
-        .iter()
-        .flat_map(|rule| rule.find(text))
-        .take(FINDINGS_MAX)
-        .collect();
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.find(text)).take(FINDINGS_MAX).collect();
     findings.sort_by_key(|f| (f.range.start, f.range.end, f.category, f.rule));
     findings
 }
@@ -119,11 +115,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 impl Rule {
     fn compile(pattern: &'static Pattern) -> Rule {
         let regex = pattern.regex.replace(r"\b", r"(?-u:\b)");
-        Rule {
-            pattern,
-            regex: Regex::new(&regex)
-                .expect("the patterns are constants, and a test compiles them"),
-        }
+        Rule { pattern, regex: Regex::new(&regex).expect("the patterns are constants, and a test compiles them") }
     }
 
     fn find<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Finding> + 'a {
@@ -131,23 +123,14 @@ impl Rule {
             .captures_iter(text)
             .map(move |captures| Match::new(text, &captures))
             .filter(self.pattern.counts)
-            .map(|m| Finding {
-                category: self.pattern.category,
-                rule: self.pattern.name,
-                range: m.value,
-            })
+            .map(|m| Finding { category: self.pattern.category, rule: self.pattern.name, range: m.value })
     }
 }
 
 impl<'a> Match<'a> {
     fn new(text: &'a str, captures: &Captures<'_>) -> Match<'a> {
         let whole = captures.get_match().range();
-        let value = captures
-            .iter()
-            .skip(1)
-            .flatten()
-            .next()
-            .map_or(whole.clone(), |group| group.range());
+        let value = captures.iter().skip(1).flatten().next().map_or(whole.clone(), |group| group.range());
         Match { text, whole, value }
     }
 

@@ -183,9 +183,7 @@ fn best_cut(window: &str) -> usize {
     };
     let cluster = || {
         window
-            .grapheme_indices(true)
-            .map(|(at, _)| at)
-            .last()
+            .grapheme_indices(true).map(|(at, _)| at).next_back()
             .filter(|at| *at > half)
     };
     sentence

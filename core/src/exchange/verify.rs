@@ -6,6 +6,7 @@ use cid::Cid;
 
 use super::bundle::{Bundle, Seal, block_of, chunk_of, source_of};
 use super::car::{CarError, read_car};
+use crate::boundary::{Sensitivity, strictest};
 use crate::content::{CHUNK_BLOCK_BYTES_MAX, Chunk, ContentError, RawBlock, SourceRecord};
 use crate::grounding::{Answer, Evidence, compose};
 use crate::identity::{NodeId, Signed, SignedError};
@@ -52,6 +53,14 @@ pub enum BundleError {
     /// The answer is not what the evidence gives.
     #[error("the answer in the bundle is not the one that its evidence gives")]
     Replay,
+    /// The label is not the strictest of the evidence.
+    #[error("the bundle is labelled {given}, and its evidence is {evidence}")]
+    Label {
+        /// The bundle's label.
+        given: Sensitivity,
+        /// That of its evidence.
+        evidence: Sensitivity,
+    },
     /// A block is in the file that nothing refers to.
     #[error("block {0} belongs to nothing in the bundle")]
     Stray(Cid),
@@ -114,6 +123,8 @@ pub struct Verified {
     pub bundle: Bundle,
     /// Its CID.
     pub cid: Cid,
+    /// Root of its file: the seal.
+    pub root: Cid,
     /// Its answer.
     pub answer: Answer,
     /// Its issuer's certificate.
@@ -167,6 +178,10 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
         bundle.org
     ));
 
+    let label = strictest(bundle.evidence.iter().map(|c| c.sensitivity));
+    if bundle.sensitivity != label {
+        return Err(BundleError::Label { given: bundle.sensitivity, evidence: label });
+    }
     let (chunks, sources) = evidence_of(&bundle, &blocks)?;
     passed(format!(
         "{} chunks belong to their {} sources",
@@ -195,6 +210,7 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
     let verdict = judge(&bundle, &sources, knowledge);
     Ok(Verified {
         cid: signed.cid(),
+        root,
         root_is_trusted: knowledge.roots.pins(&bundle.org),
         bundle,
         answer,

@@ -9,7 +9,6 @@ use super::{
     lexical_score, provenance_score,
 };
 use crate::boundary::{Sensitivity, strictest};
-use crate::content::ChunkRef;
 use crate::measure::{Milli, Timestamp};
 use crate::retrieval::{Query, TermStats, terms};
 use crate::verification::conflict;
@@ -139,15 +138,13 @@ fn citation(passage: &Passage, k: u32) -> Citation {
     let chunk = &passage.evidence.chunk;
     Citation {
         id: format!("s{k}"),
-        place: ChunkRef {
-            chunk: passage.evidence.cid,
-            source: chunk.source,
-            uri: passage.evidence.uri.clone(),
-            title: chunk.title.clone(),
-            start: chunk.start + passage.range.start as u64,
-            end: chunk.start + passage.range.end as u64,
-            page: chunk.page,
-        },
+        chunk: passage.evidence.cid,
+        source: chunk.source,
+        uri: passage.evidence.uri.clone(),
+        title: chunk.title.clone(),
+        start: chunk.start + passage.range.start as u64,
+        end: chunk.start + passage.range.end as u64,
+        page: chunk.page,
         publisher: passage.evidence.publisher,
         support: passage.support,
         caution: passage.evidence.caution,

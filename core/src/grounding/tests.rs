@@ -61,7 +61,7 @@ fn an_answer_is_sentences_of_its_sources() {
     );
     assert_eq!(answer.grounding_state, GroundingState::Partial);
     assert_eq!(answer.citations.len(), 1, "the canteen answers nothing");
-    let place = &answer.citations[0].place;
+    let place = &answer.citations[0];
     assert_eq!(
         &all[0].chunk.text[place.start as usize..place.end as usize],
         answer.claims[0].text
@@ -154,8 +154,8 @@ proptest! {
             prop_assert_eq!(&answer.citation_map[&claim.id], &claim.citations);
             for id in &claim.citations {
                 let citation = answer.citations.iter().find(|c| c.id == *id).unwrap();
-                let chunk = &all.iter().find(|e| e.cid == citation.place.chunk).unwrap().chunk;
-                prop_assert_eq!(&chunk.text[citation.place.start as usize..citation.place.end as usize], &claim.text);
+                let chunk = &all.iter().find(|e| e.cid == citation.chunk).unwrap().chunk;
+                prop_assert_eq!(&chunk.text[citation.start as usize..citation.end as usize], &claim.text);
             }
         }
         prop_assert_eq!(answer.citation_map.len(), answer.claims.len());

@@ -48,9 +48,7 @@ impl FromStr for Origin {
         if text.len() <= ORIGIN_LEN_MAX && note::is_key_name(text) {
             Ok(Origin(text.to_string()))
         } else {
-            Err(LogError::Origin(
-                text.chars().take(ORIGIN_LEN_MAX).collect(),
-            ))
+            Err(LogError::Origin(text.chars().take(ORIGIN_LEN_MAX).collect()))
         }
     }
 }
@@ -82,10 +80,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Signs it as the log's key. The caller answers for never signing two heads that contradict each other.
     pub fn sign(&self, key: &SecretKey) -> SignedCheckpoint {
-        SignedCheckpoint {
-            text: note::sign(&self.to_string(), self.origin.as_str(), key),
-            checkpoint: self.clone(),
-        }
+        SignedCheckpoint { text: note::sign(&self.to_string(), self.origin.as_str(), key), checkpoint: self.clone() }
     }
 
     /// Reads the text of a note. Extension lines are permitted and say nothing.
@@ -113,11 +108,7 @@ fn parse_size(text: &str) -> Result<u64, LogError> {
         .ok()
         .filter(|size| size.to_string() == text)
         .ok_or(LogError::Body("the size is not a plain decimal number"))?;
-    if size <= LOG_SIZE_MAX {
-        Ok(size)
-    } else {
-        Err(LogError::Size(size))
-    }
+    if size <= LOG_SIZE_MAX { Ok(size) } else { Err(LogError::Size(size)) }
 }
 
 /// The text that is signed: three lines.
@@ -144,10 +135,7 @@ impl SignedCheckpoint {
     pub fn parse(text: &str) -> Result<SignedCheckpoint, LogError> {
         let note = Note::parse(text)?;
         let checkpoint = Checkpoint::parse(note.text)?;
-        Ok(SignedCheckpoint {
-            text: text.to_string(),
-            checkpoint,
-        })
+        Ok(SignedCheckpoint { text: text.to_string(), checkpoint })
     }
 
     /// What is claimed.

@@ -45,20 +45,13 @@ pub(super) struct Note<'a> {
 
 /// Whether a key can have this name.
 pub(super) fn is_key_name(name: &str) -> bool {
-    !name.is_empty()
-        && !name
-            .chars()
-            .any(|c| c.is_whitespace() || c.is_control() || c == '+')
+    !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
 }
 
 /// The id of an Ed25519 key in a signature line. It finds the key, and proves nothing.
 pub(super) fn key_id(name: &str, key: &PublicKey) -> [u8; KEY_ID_LEN] {
-    let digest: [u8; 32] = Sha256::new()
-        .chain_update(name)
-        .chain_update([b'\n', ED25519])
-        .chain_update(key.as_bytes())
-        .finalize()
-        .into();
+    let digest: [u8; 32] =
+        Sha256::new().chain_update(name).chain_update([b'\n', ED25519]).chain_update(key.as_bytes()).finalize().into();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
@@ -66,47 +59,30 @@ pub(super) fn key_id(name: &str, key: &PublicKey) -> [u8; KEY_ID_LEN] {
 pub(super) fn sign(text: &str, name: &str, key: &SecretKey) -> String {
     let mut blob = key_id(name, &key.public()).to_vec();
     blob.extend_from_slice(key.sign_bytes(text.as_bytes()).as_bytes());
-    format!(
-        "{text}\n{EM_DASH}{name} {}\n",
-        Base::Base64Pad.encode(&blob)
-    )
+    format!("{text}\n{EM_DASH}{name} {}\n", Base::Base64Pad.encode(&blob))
 }
 
 impl<'a> Note<'a> {
     /// Takes a note apart: limits first, then the shape.
     pub(super) fn parse(note: &'a str) -> Result<Note<'a>, LogError> {
         if note.len() > NOTE_BYTES_MAX {
-            return Err(LogError::Limit {
-                what: "bytes",
-                max: NOTE_BYTES_MAX,
-            });
+            return Err(LogError::Limit { what: "bytes", max: NOTE_BYTES_MAX });
         }
         if note.bytes().filter(|b| *b == b'\n').count() > NOTE_LINES_MAX {
-            return Err(LogError::Limit {
-                what: "lines",
-                max: NOTE_LINES_MAX,
-            });
+            return Err(LogError::Limit { what: "lines", max: NOTE_LINES_MAX });
         }
         if note.chars().any(|c| c < ' ' && c != '\n') {
             return Err(LogError::Note("it has control characters"));
         }
-        let at = note
-            .rfind(SEPARATOR)
-            .ok_or(LogError::Note("no empty line stands before signatures"))?;
+        let at = note.rfind(SEPARATOR).ok_or(LogError::Note("no empty line stands before signatures"))?;
         let text = &note[..=at];
         let lines = note[at + SEPARATOR.len()..]
             .strip_suffix('\n')
             .ok_or(LogError::Note("it does not end in a signature line"))?;
         if lines.split('\n').count() > NOTE_SIGNATURES_MAX {
-            return Err(LogError::Limit {
-                what: "signatures",
-                max: NOTE_SIGNATURES_MAX,
-            });
+            return Err(LogError::Limit { what: "signatures", max: NOTE_SIGNATURES_MAX });
         }
-        let signatures = lines
-            .split('\n')
-            .map(NoteSignature::parse)
-            .collect::<Option<_>>();
+        let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<_>>();
         let signatures = signatures.ok_or(LogError::Note("a signature line is malformed"))?;
         Ok(Note { text, signatures })
     }
@@ -116,16 +92,10 @@ impl<'a> Note<'a> {
     pub(super) fn is_signed_by(&self, name: &str, key: &PublicKey) -> bool {
         let key_id = key_id(name, key);
         let holds = |signature: &NoteSignature| {
-            <[u8; 64]>::try_from(signature.bytes.as_slice()).is_ok_and(|bytes| {
-                key.verify_bytes(self.text.as_bytes(), &Signature::from_bytes(bytes))
-                    .is_ok()
-            })
+            <[u8; 64]>::try_from(signature.bytes.as_slice())
+                .is_ok_and(|bytes| key.verify_bytes(self.text.as_bytes(), &Signature::from_bytes(bytes)).is_ok())
         };
-        let mut of_the_key = self
-            .signatures
-            .iter()
-            .filter(|s| s.name == name && s.key_id == key_id)
-            .peekable();
+        let mut of_the_key = self.signatures.iter().filter(|s| s.name == name && s.key_id == key_id).peekable();
         of_the_key.peek().is_some() && of_the_key.all(holds)
     }
 }
@@ -136,11 +106,7 @@ impl<'a> NoteSignature<'a> {
         let blob = Base::Base64Pad.decode(base64).ok()?;
         let (key_id, bytes) = blob.split_first_chunk()?;
         let well_formed = is_key_name(name) && !bytes.is_empty();
-        well_formed.then(|| NoteSignature {
-            name,
-            key_id: *key_id,
-            bytes: bytes.to_vec(),
-        })
+        well_formed.then(|| NoteSignature { name, key_id: *key_id, bytes: bytes.to_vec() })
     }
 }
 
@@ -170,27 +136,19 @@ mod tests {
         assert!(note.is_signed_by("PeterNeumann", &key));
         assert!(!note.is_signed_by("EnochRoot", &key));
         let changed = NEUMANN.replace("don't know", "know");
-        assert!(
-            !Note::parse(&changed)
-                .unwrap()
-                .is_signed_by("PeterNeumann", &key)
-        );
+        assert!(!Note::parse(&changed).unwrap().is_signed_by("PeterNeumann", &key));
     }
 
     #[test]
     fn foreign_lines_are_passed_over_and_a_false_one_spoils_the_note() {
         let (text, good) = NEUMANN.rsplit_once("\n\n").unwrap();
-        let is_signed = |lines: &str| {
-            Note::parse(&format!("{text}\n\n{lines}"))
-                .unwrap()
-                .is_signed_by("PeterNeumann", &neumann())
-        };
-        let foreign = "\u{2014} witness.example AAAAAGZm\n\u{2014} PeterNeumann AAAAAGZm\n\u{2014} witness.example x08go2Zm\n";
+        let is_signed =
+            |lines: &str| Note::parse(&format!("{text}\n\n{lines}")).unwrap().is_signed_by("PeterNeumann", &neumann());
+        let foreign =
+            "\u{2014} witness.example AAAAAGZm\n\u{2014} PeterNeumann AAAAAGZm\n\u{2014} witness.example x08go2Zm\n";
         assert!(is_signed(&format!("{foreign}{good}{foreign}")));
         assert!(!is_signed(foreign));
-        assert!(!is_signed(&format!(
-            "{good}\u{2014} PeterNeumann x08go2Zm\n"
-        )));
+        assert!(!is_signed(&format!("{good}\u{2014} PeterNeumann x08go2Zm\n")));
     }
 
     #[test]
@@ -225,14 +183,8 @@ mod tests {
             Err(other) => panic!("{other}"),
             Ok(_) => "none",
         };
-        assert_eq!(
-            limit(format!("text\n\n{}", line.repeat(NOTE_SIGNATURES_MAX))),
-            "none"
-        );
-        assert_eq!(
-            limit(format!("text\n\n{}", line.repeat(NOTE_SIGNATURES_MAX + 1))),
-            "signatures"
-        );
+        assert_eq!(limit(format!("text\n\n{}", line.repeat(NOTE_SIGNATURES_MAX))), "none");
+        assert_eq!(limit(format!("text\n\n{}", line.repeat(NOTE_SIGNATURES_MAX + 1))), "signatures");
         assert_eq!(limit("\n".repeat(NOTE_LINES_MAX + 1)), "lines");
         assert_eq!(limit("x".repeat(NOTE_BYTES_MAX + 1)), "bytes");
     }

@@ -46,13 +46,7 @@ pub fn inclusion_proof(leaves: &[Hash], index: u64) -> Result<Vec<Hash>, LogErro
 }
 
 /// Checks that `leaf` is entry `index` of the log of `size` entries with this root (RFC 9162 §2.1.3.2).
-pub fn verify_inclusion(
-    leaf: &Hash,
-    index: u64,
-    size: u64,
-    proof: &[Hash],
-    root: &Hash,
-) -> Result<(), LogError> {
+pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root: &Hash) -> Result<(), LogError> {
     if index >= size {
         return Err(LogError::Index { index, size });
     }
@@ -79,11 +73,7 @@ pub fn verify_inclusion(
     if sn != 0 {
         return Err(LogError::ProofLength(proof.len()));
     }
-    if hash == *root {
-        Ok(())
-    } else {
-        Err(LogError::Root { size })
-    }
+    if hash == *root { Ok(()) } else { Err(LogError::Root { size }) }
 }
 
 /// The hashes that lead from the log of the first `old` leaves to the log of all of them (RFC 9162 §2.1.4.1). Empty if
@@ -129,38 +119,24 @@ pub fn verify_consistency(
     proof: &[Hash],
 ) -> Result<(), LogError> {
     if old_size > new_size {
-        return Err(LogError::Shrunk {
-            old: old_size,
-            new: new_size,
-        });
+        return Err(LogError::Shrunk { old: old_size, new: new_size });
     }
     // The RFC leaves these two ends out: there is nothing to prove, and a proof with hashes in it would prove nothing.
     if old_size == 0 || old_size == new_size {
         if !proof.is_empty() {
             return Err(LogError::ProofLength(proof.len()));
         }
-        let expected = if old_size == 0 {
-            super::empty_root()
-        } else {
-            *new_root
-        };
+        let expected = if old_size == 0 { super::empty_root() } else { *new_root };
         if *old_root != expected {
             return Err(LogError::Root { size: old_size });
         }
-        return if new_size == 0 && *new_root != expected {
-            Err(LogError::Root { size: 0 })
-        } else {
-            Ok(())
-        };
+        return if new_size == 0 && *new_root != expected { Err(LogError::Root { size: 0 }) } else { Ok(()) };
     }
 
     let length = || LogError::ProofLength(proof.len());
     // A perfect old tree is itself a node of the new one, and the verifier has its hash already.
-    let (first, rest) = if old_size.is_power_of_two() {
-        (old_root, proof)
-    } else {
-        proof.split_first().ok_or_else(length)?
-    };
+    let (first, rest) =
+        if old_size.is_power_of_two() { (old_root, proof) } else { proof.split_first().ok_or_else(length)? };
     let (mut fn_, mut sn) = (old_size - 1, new_size - 1);
     while fn_ & 1 == 1 {
         fn_ >>= 1;

@@ -17,21 +17,12 @@ const NODE_PREFIX: [u8; 1] = [0x01];
 
 /// The hash of an entry.
 pub fn leaf_hash(entry: &[u8]) -> Hash {
-    Sha256::new()
-        .chain_update(LEAF_PREFIX)
-        .chain_update(entry)
-        .finalize()
-        .into()
+    Sha256::new().chain_update(LEAF_PREFIX).chain_update(entry).finalize().into()
 }
 
 /// The hash of an inner node.
 pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
-    Sha256::new()
-        .chain_update(NODE_PREFIX)
-        .chain_update(left)
-        .chain_update(right)
-        .finalize()
-        .into()
+    Sha256::new().chain_update(NODE_PREFIX).chain_update(left).chain_update(right).finalize().into()
 }
 
 /// The root of a log without entries: the hash of nothing.
@@ -68,11 +59,7 @@ impl CompactRange {
         }
         let expected = size.count_ones();
         if usize::try_from(expected) != Ok(hashes.len()) {
-            return Err(LogError::Frontier {
-                size,
-                expected,
-                given: hashes.len(),
-            });
+            return Err(LogError::Frontier { size, expected, given: hashes.len() });
         }
         Ok(CompactRange { size, hashes })
     }
@@ -82,14 +69,8 @@ impl CompactRange {
         self.hashes.push(leaf);
         // As in binary addition: each trailing one is a subtree of the same height as the one just made.
         for _ in 0..self.size.trailing_ones() {
-            let right = self
-                .hashes
-                .pop()
-                .expect("it was pushed, here or a turn ago");
-            let left = self
-                .hashes
-                .pop()
-                .expect("one hash stands for each bit of the size");
+            let right = self.hashes.pop().expect("it was pushed, here or a turn ago");
+            let left = self.hashes.pop().expect("one hash stands for each bit of the size");
             self.hashes.push(node_hash(&left, &right));
         }
         self.size += 1;

@@ -1,11 +1,14 @@
 //! Credentials: by the form that their issuer gave them, by the word that stands before them, or by a check digit.
 
+mod numbers;
+mod passwords;
+
 use super::{Category::Secret, Match, Pattern, always};
+use numbers::{iban, payment_card};
+use passwords::{assigned_password, stated_password};
 
 /// Shortest value that is taken for a key or token.
 const KEY_LEN_MIN: usize = 8;
-/// Shortest value that is taken for a password.
-const PASSWORD_LEN_MIN: usize = 4;
 
 pub(super) const PATTERNS: &[Pattern] = &[
     // Forms that an issuer gave.
@@ -46,12 +49,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         regex: r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,200}",
         counts: always,
     },
-    Pattern {
-        category: Secret,
-        name: "model-provider-key",
-        regex: r"\bsk-[A-Za-z0-9_-]{20,200}",
-        counts: mixed,
-    },
+    Pattern { category: Secret, name: "model-provider-key", regex: r"\bsk-[A-Za-z0-9_-]{20,200}", counts: mixed },
     Pattern {
         category: Secret,
         name: "vendor-token",
@@ -118,7 +116,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "stated-key",
         regex: concat!(
             r"(?i)\b(?:(?:api|access|secret|private|signing|encryption|licen[cs]e|wpa2?|wi-?fi)[ -]key|client secret",
-            r"|(?:access|api|auth|bearer|refresh)[ -]token|api-schlüssel)\b[^\n.;=:]{0,60}?\b(?:is|was|now|to|ist|lautet|est|es)\b:?\s{1,3}",
+            r"|(?:access|api|auth|bearer|refresh|secret|session|deploy|bot)[ -]token|api-schlüssel)\b[^\n.;=:]{0,60}?\b(?:is|was|now|to|ist|lautet|est|es)\b:?\s{1,3}",
             r#"["'`“„«*]{0,3}([^\s"'`”“»*,;(){}\[\]]{8,300})"#,
         ),
         counts: mixed,
@@ -127,8 +125,8 @@ pub(super) const PATTERNS: &[Pattern] = &[
         category: Secret,
         name: "password-assignment",
         regex: concat!(
-            r"(?i)(?:pass[ _-]?word|passwd|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|\bpwd|\bpw|_pw|\bpass|_pass|wpa[ _-]?key)",
-            r"(?:[ _](?:for|of|to|on|at|für|zum|zur|pour|para|de)\s[^:=\n|]{1,40}?|\s\([^)\n]{1,30}\))?",
+            r"(?i)(?:(?:pass[ _-]?word|passwd|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|wpa[ _-]?key)",
+            r#"(?:[ _](?:for|of|to|on|at|für|zum|zur|pour|para|de)\s[^:=\n|"]{1,40}?|\s\([^)\n]{1,30}\))?|\bpwd|\bpw|_pw|\bpass|_pass)"#,
             r#"["'`*_]{0,3}(?:\s{0,2}:\s{0,2}&?(?:'static )?(?:str|string))?\s{0,3}(?:=>|:=|=|:|：|\|)\s{0,3}"#,
             r#"(?:"([^"\n]{4,200})"|'([^'\n]{4,200})'|`([^`\n]{4,200})`|["'*_]{0,3}\s{0,3}([^\s"'`|<>]{4,200}))"#,
         ),
@@ -139,8 +137,8 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "stated-password",
         regex: concat!(
             r"(?i)\b(?:pass[ -]?word|passphrase|passcode|passwort|kennwort|mot de passe|contraseña)\b[^\n.:;=?]{0,60}?",
-            r"\b(?:is|was|now|(?:set|changed|reset|updated)(?: back)? to|ist|lautet|war|est|es)\s{1,3}",
-            r#"(?:now |still |currently |jetzt )?["'`“„«*]{0,3}([^\s"'`”“»*]{4,200})"#,
+            r"\b(?:(?:is|was|now|been|ist|lautet|war|est|es)(?: now| still| currently| jetzt)?:?(?:\s(?:set|changed|reset|updated)(?: back)? to)?",
+            r#"|(?:set|changed|reset|updated)(?: back)? to)\s{1,3}["'`“„«*]{0,3}([^\s"'`”“»*]{4,200})"#,
         ),
         counts: stated_password,
     },
@@ -155,23 +153,22 @@ pub(super) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         category: Secret,
+        name: "quoted-password",
+        regex: concat!(
+            r#"(?i)(?:password|passphrase|passcode|passwort|kennwort)\s["'`“„«]([^\s"'`”“»]{4,100})["'`”“»]"#,
+            r"|<(?:password|passwd|pwd|secret|apikey)>([^<\n]{4,200})</",
+        ),
+        counts: not_placeholder,
+    },
+    Pattern {
+        category: Secret,
         name: "pin",
         regex: r"\bPIN(?: code| number)?(?: (?:is|for [^\n:=.]{1,30}? is|ist))?\s{0,2}[:= ]\s{0,2}([0-9]{4,8})\b",
         counts: always,
     },
     // Numbers with a check digit.
-    Pattern {
-        category: Secret,
-        name: "payment-card",
-        regex: r"[0-9](?:[ -]?[0-9]){12,18}",
-        counts: payment_card,
-    },
-    Pattern {
-        category: Secret,
-        name: "iban",
-        regex: r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,9}\b",
-        counts: iban,
-    },
+    Pattern { category: Secret, name: "payment-card", regex: r"[0-9](?:[ -]?[0-9]){12,18}", counts: payment_card },
+    Pattern { category: Secret, name: "iban", regex: r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,9}\b", counts: iban },
 ];
 
 /// What stands where a value was left out on purpose.
@@ -228,9 +225,14 @@ fn mixed(m: &Match) -> bool {
     is_mixed(m.value()) && !is_placeholder(m.value()) && !goes_on_as_code(m)
 }
 
-/// Whether the value is the beginning of an expression: a call, an index, a path.
+/// Whether the value belongs to an expression or a type: a call, an index, a path, a reference.
 fn goes_on_as_code(m: &Match) -> bool {
-    m.after(1).starts_with(['(', '[', '{']) || m.value().contains("::")
+    let value = m.value();
+    m.after(1).starts_with(['(', '[', '{'])
+        || value.contains("::")
+        || value.contains(['(', '{'])
+        || value.starts_with(':')
+        || ["*mut", "*const", "&str", "&mut", "&self", "&'"].iter().any(|code| value.starts_with(code))
 }
 
 /// Whether the value stands in quotation marks.
@@ -244,9 +246,7 @@ fn assigned_key(m: &Match) -> bool {
         return false;
     }
     // In prose a colon may follow any of these words; only what no word looks like is a value there.
-    is_mixed(value)
-        || (is_quoted(m) && !is_identifier_of_code(value))
-        || has_cases_mixed(value) && value.len() >= 16
+    is_mixed(value) || (is_quoted(m) && !is_identifier_of_code(value)) || has_cases_mixed(value) && value.len() >= 16
 }
 
 /// `SOME_NAME` and `some_name`, as they are passed to a function that looks the value up.
@@ -258,269 +258,4 @@ fn is_identifier_of_code(value: &str) -> bool {
 /// `aBcD`, but not `Abcd`.
 fn has_cases_mixed(value: &str) -> bool {
     value.chars().any(char::is_lowercase) && value.chars().skip(1).any(char::is_uppercase)
-}
-
-fn assigned_password(m: &Match) -> bool {
-    let value = m.value();
-    if is_quoted(m) {
-        return !is_placeholder(value) && !is_message(value);
-    }
-    // `pass: 34 of 36` counts tests, and `PWD=/home` is a directory.
-    let word = m.whole().to_lowercase();
-    let is_short = ["pass:", "pass =", "pass=", "pass :", "pwd", "pw"]
-        .iter()
-        .any(|w| word.starts_with(w));
-    if is_short && (value.starts_with('/') || !value.chars().any(|c| c.is_alphabetic())) {
-        return false;
-    }
-    unquoted_password(m)
-}
-
-fn stated_password(m: &Match) -> bool {
-    if is_quoted(m) {
-        return !is_placeholder(m.value());
-    }
-    unquoted_password(m)
-}
-
-/// Whether a bare word behind `password:` or `the password is` is one, and no sentence about passwords goes on.
-fn unquoted_password(m: &Match) -> bool {
-    let value = m.value();
-    let word = value.trim_end_matches(['.', ',', ';', ':', ')', '*', '_', '!', '?']);
-    if word.chars().count() < PASSWORD_LEN_MIN
-        || is_placeholder(word)
-        || m.after(1).starts_with(['(', '[', '{'])
-    {
-        return false;
-    }
-    if word.contains(['(', '{']) || word.contains("::") {
-        return false;
-    }
-    let is_word = word
-        .chars()
-        .all(|c| c.is_alphabetic() || c == '-' || c == '\'' || c == '’');
-    if !is_word {
-        return !is_measure(word) && !is_prose(word);
-    }
-    if has_cases_mixed(word) && !word.contains('-') {
-        return true;
-    }
-    // An ordinary word: a password if the clause ends with it, a sentence if it goes on.
-    let ends_here =
-        word.len() < value.len() || m.after(1).chars().all(|c| "\n\r,;.)|&\"'".contains(c));
-    ends_here && !is_prose(word)
-}
-
-/// `password: "must be longer"` is shown to a user; other quoted words may well be a passphrase.
-fn is_message(value: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "must",
-        "should",
-        "please",
-        "enter",
-        "required",
-        "your",
-        "characters",
-        "cannot",
-        "invalid",
-        "incorrect",
-        "is",
-    ];
-    let mut words = value.split_whitespace().map(str::to_lowercase);
-    match value.contains(char::is_whitespace) {
-        true => words.any(|word| WORDS.contains(&word.as_str())),
-        false => is_prose(value),
-    }
-}
-
-/// `12-character`, `128-bit`, `30/60`: numbers with a unit or without letters that only count.
-fn is_measure(word: &str) -> bool {
-    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
-    let n_digits = word.len() - rest.len();
-    let unit = rest.trim_start_matches(['-', '–', '/', '%', '+']);
-    let counts = n_digits > 0
-        && n_digits <= 3
-        && rest.len() > unit.len()
-        && unit.chars().all(char::is_alphabetic);
-    counts
-        || [
-            "sha-", "sha1", "sha2", "sha3", "md5", "pbkdf2", "argon2", "base64", "http", "rfc",
-        ]
-        .iter()
-        .any(|algorithm| word.to_lowercase().starts_with(algorithm))
-}
-
-/// Words that speak *about* a password.
-fn is_prose(word: &str) -> bool {
-    let lower = word.to_lowercase();
-    let lower = lower.trim_matches(|c: char| !c.is_alphanumeric());
-    const WORDS: &[&str] = &[
-        "about",
-        "again",
-        "also",
-        "always",
-        "both",
-        "case",
-        "correct",
-        "default",
-        "empty",
-        "enter",
-        "fine",
-        "good",
-        "gone",
-        "here",
-        "incorrect",
-        "invalid",
-        "known",
-        "long",
-        "lost",
-        "mandatory",
-        "missing",
-        "must",
-        "never",
-        "none",
-        "null",
-        "nil",
-        "only",
-        "optional",
-        "please",
-        "policy",
-        "requires",
-        "safe",
-        "same",
-        "secure",
-        "short",
-        "should",
-        "somewhere",
-        "strict",
-        "string",
-        "strong",
-        "text",
-        "then",
-        "there",
-        "true",
-        "false",
-        "undefined",
-        "unknown",
-        "unsafe",
-        "valid",
-        "varchar",
-        "weak",
-        "what",
-        "when",
-        "with",
-        "wrong",
-        "yes",
-        "yours",
-        "secret",
-        "private",
-        "confidential",
-        "compulsory",
-        "obsolete",
-        "unique",
-        "static",
-        "public",
-        "open",
-        "falsch",
-        "richtig",
-        "lang",
-        "kurz",
-        "geheim",
-        "sicher",
-        "notwendig",
-        "nötig",
-    ];
-    const ENDINGS: &[&str] = &[
-        "ed", "en", "ing", "able", "ible", "ary", "ful", "less", "lich",
-    ];
-    WORDS.contains(&lower)
-        || (lower.len() > 5 && ENDINGS.iter().any(|ending| lower.ends_with(ending)))
-}
-
-/// ISO/IEC 7812: a prefix of an issuer, the length that belongs to it, and the check digit of Luhn.
-fn payment_card(m: &Match) -> bool {
-    let digits: Vec<u32> = m.whole().chars().filter_map(|c| c.to_digit(10)).collect();
-    // A longer number, a decimal fraction or a part of an identifier is no card.
-    let joined = |c: char| c.is_alphanumeric() || matches!(c, '.' | ',' | '/' | '-' | '_');
-    let behind = m.after(2);
-    let goes_on = behind
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_'))
-        || (behind.starts_with(['.', ','])
-            && behind[1..].starts_with(|c: char| c.is_ascii_digit()));
-    if goes_on || m.before(4).ends_with(joined) {
-        return false;
-    }
-    // Printed in groups of four, or 4-6-5 and 4-6-4, with one separator throughout; or without any.
-    let groups: Vec<usize> = m.whole().split([' ', '-']).map(str::len).collect();
-    let grouped = match groups.as_slice() {
-        [_] | [4, 6, 4 | 5] => true,
-        [start @ .., last] => start.iter().all(|n| *n == 4) && *last <= 4,
-        [] => false,
-    };
-    if !grouped || (m.whole().contains(' ') && m.whole().contains('-')) {
-        return false;
-    }
-    let prefix = |n: usize| digits[..n].iter().fold(0, |sum, d| sum * 10 + d);
-    let issued = match digits.len() {
-        14 => matches!(prefix(2), 30 | 36 | 38 | 39),
-        15 => matches!(prefix(2), 34 | 37),
-        16 => {
-            matches!(prefix(2), 51..=55 | 65)
-                || matches!(prefix(4), 2221..=2720 | 3528..=3589 | 6011 | 6440..=6499)
-                || prefix(1) == 4
-        }
-        13 | 19 => prefix(1) == 4,
-        _ => false,
-    };
-    issued && luhn(&digits)
-}
-
-fn luhn(digits: &[u32]) -> bool {
-    let doubled = |d: u32| if d > 4 { 2 * d - 9 } else { 2 * d };
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(i, d)| if i % 2 == 1 { doubled(*d) } else { *d })
-        .sum();
-    sum.is_multiple_of(10)
-}
-
-/// ISO 13616: the length of its country, and 1 modulo 97. The match may have run on into the words behind it.
-fn iban(m: &Match) -> bool {
-    let compact: Vec<u8> = m
-        .whole()
-        .bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .collect();
-    let length = match &compact[..2] {
-        b"NO" => 15,
-        b"BE" => 16,
-        b"DK" | b"FI" | b"NL" => 18,
-        b"SI" => 19,
-        b"AT" | b"EE" | b"LT" | b"LU" => 20,
-        b"CH" | b"HR" | b"LI" | b"LV" => 21,
-        b"BG" | b"DE" | b"GB" | b"IE" | b"RS" => 22,
-        b"AE" => 23,
-        b"CZ" | b"ES" | b"RO" | b"SE" | b"SK" => 24,
-        b"PT" => 25,
-        b"IS" | b"TR" => 26,
-        b"FR" | b"GR" | b"IT" | b"MC" => 27,
-        b"CY" | b"HU" | b"PL" => 28,
-        b"UA" => 29,
-        b"MT" => 31,
-        _ => return false,
-    };
-    let Some(number) = compact.get(..length) else {
-        return false;
-    };
-    // The country and check digits go to the end, letters count from 10, and the whole is one decimal number.
-    let rotated = number[4..].iter().chain(&number[..4]);
-    let rest = rotated.fold(0u32, |rest, byte| match byte {
-        b'0'..=b'9' => (rest * 10 + u32::from(byte - b'0')) % 97,
-        _ => (rest * 100 + u32::from(byte - b'A') + 10) % 97,
-    });
-    rest == 1
 }

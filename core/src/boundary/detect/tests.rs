@@ -10,15 +10,8 @@ use lines::{HARMLESS, SENSITIVE};
 #[test]
 fn labelled_lines_are_told_apart() {
     let categories = |text: &str| detect(text).iter().map(|f| f.category).collect::<Vec<_>>();
-    let missed: Vec<_> = SENSITIVE
-        .iter()
-        .filter(|(category, line)| !categories(line).contains(category))
-        .collect();
-    let alarms: Vec<_> = HARMLESS
-        .iter()
-        .filter(|line| !detect(line).is_empty())
-        .map(|l| (l, detect(l)))
-        .collect();
+    let missed: Vec<_> = SENSITIVE.iter().filter(|(category, line)| !categories(line).contains(category)).collect();
+    let alarms: Vec<_> = HARMLESS.iter().filter(|line| !detect(line).is_empty()).map(|l| (l, detect(l))).collect();
     let found = SENSITIVE.len() - missed.len();
     assert!(
         missed.is_empty() && alarms.is_empty(),
@@ -49,32 +42,18 @@ fn a_class_is_raised_and_never_lowered() {
         ("Net profit fell; the salary of Mara rises.", Confidential),
     ] {
         for suggested in Sensitivity::ALL {
-            assert_eq!(
-                classify(text, suggested),
-                class.max(suggested),
-                "{text} as {suggested}"
-            );
+            assert_eq!(classify(text, suggested), class.max(suggested), "{text} as {suggested}");
         }
     }
 }
 
 #[test]
 fn check_digits_decide_about_numbers() {
-    let found = |text: &str| {
-        detect(text)
-            .iter()
-            .any(|f| f.rule == "payment-card" || f.rule == "iban")
-    };
+    let found = |text: &str| detect(text).iter().any(|f| f.rule == "payment-card" || f.rule == "iban");
     assert!(found("4111 1111 1111 1111") && !found("4111 1111 1111 1112"));
     assert!(found("378282246310005") && !found("378282246310006"));
-    assert!(
-        found("DE89 3704 0044 0532 0130 00 BIC COBADEFF") && !found("DE89 3704 0044 0532 0130 01")
-    );
-    assert!(
-        !found("0.4111111111111111")
-            && !found("A4111111111111111")
-            && !found("10.1000/4111111111111111")
-    );
+    assert!(found("DE89 3704 0044 0532 0130 00 BIC COBADEFF") && !found("DE89 3704 0044 0532 0130 01"));
+    assert!(!found("0.4111111111111111") && !found("A4111111111111111") && !found("10.1000/4111111111111111"));
 }
 
 #[test]
@@ -83,33 +62,16 @@ fn the_bound_hides_no_stricter_class() {
     let findings = detect(&text);
     assert_eq!(findings.len(), FINDINGS_MAX);
     assert!(findings.iter().any(|f| f.category == Category::Secret));
-    assert_eq!(
-        classify(&text, Sensitivity::Public),
-        Sensitivity::Confidential
-    );
+    assert_eq!(classify(&text, Sensitivity::Public), Sensitivity::Confidential);
 }
 
 /// Repetition of what a rule almost matches is where a backtracking engine would hang.
 #[test]
 fn hostile_text_is_read_in_linear_time() {
-    for piece in [
-        "password ",
-        "4",
-        "4 ",
-        "eyJ",
-        "a://",
-        "set the password ",
-        "api_key ",
-        "DE00 ",
-        "-----BEGIN ",
-        "é",
-    ] {
+    for piece in ["password ", "4", "4 ", "eyJ", "a://", "set the password ", "api_key ", "DE00 ", "-----BEGIN ", "é"]
+    {
         let text = piece.repeat(200_000 / piece.len());
-        assert_eq!(
-            classify(&text, Sensitivity::Internal),
-            Sensitivity::Internal,
-            "{piece}"
-        );
+        assert_eq!(classify(&text, Sensitivity::Internal), Sensitivity::Internal, "{piece}");
     }
 }
 

@@ -4,11 +4,14 @@
 //! hydrology and in aerodynamics; a rule either asks for the phrase that only an organisation uses, or looks at the
 //! words around the match.
 
-use super::Category::{Business, Personnel, Security, Technical};
-use super::{Match, Pattern, always};
+mod context;
 
-/// How far around a match its neighbours are looked at, in bytes: about one line of print.
-const NEAR: usize = 90;
+use super::Category::{Business, Personnel, Security, Technical};
+use super::{Pattern, always};
+use context::{
+    about_money, not_a_promoter, not_a_public_revenue, not_a_ratio, not_an_age, not_interdisciplinary, noun_of_money,
+    noun_or_attack, of_a_person, of_a_system,
+};
 
 pub(super) const PATTERNS: &[Pattern] = &[
     // People (BDY-03).
@@ -18,7 +21,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         regex: concat!(
             r"(?i)\b(?:salary|salaries|wage (?:rise|increase|claim)|pay(?:[ -]rise|[ -]raise|slips?|roll|[ -]grade)",
             r"|annual bonus|bonus payments?|severance (?:pay|package|agreement)|compensation package",
-            r"|gehalt|gehälter|gehalts\w{3,20}|lohnerhöhung|salaire|sueldo|salario|nómina)\b",
+            r"|gehalt|gehälter|gehalts[a-zäöüß]{3,20}|lohnerhöhung|salaire|sueldo|salario|nómina)\b",
         ),
         counts: always,
     },
@@ -38,7 +41,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             r"(?i)\b(?:hiring (?:decisions?|committee|recommendation|manager|plan|panel|freeze)|job offer|offer letter",
             r"|interview (?:feedback|scorecard)|(?:rejected|reject|turned down) the (?:candidate|applicant)",
             r"|(?:candidate|applicant)s? (?:was|were) (?:rejected|turned down|declined)|(?:no|strong)[ -]hire\b",
-            r"|(?:decided|decision|agreed|recommend(?:ed|ation)?|want|voted) (?:not )?to hire (?:him|her|them|the candidate|the applicant|(?-i:[A-Z][a-z]+)))\b",
+            r"|(?:decided|decision|agreed|recommend(?:ed|ation)?|want|voted) (?:not )?to hire (?:him|her|them|the candidate|the applicant|(?-i:[A-Z][a-z]+))|(?:not|never) hire (?-i:[A-Z][a-z]+))\b",
             r"|\b(?:spoke|talked|thinking|decided|talks) (?:about|of|on) (?:hiring|firing|dismissing)\b",
         ),
         counts: always,
@@ -50,6 +53,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             r"(?i)\b(?:1:1|1-on-1|1-to-1|one[ -]on[ -]one|one-to-one) (?:notes?|meetings?|conversations?|talks?|feedback|agenda|minutes)\b",
             r"|\b(?:notes?|minutes|summary) (?:from|of|for) (?:(?:the|my|our|a|his|her|today's|last) )?(?:weekly |monthly )?(?:1:1|1-on-1|one[ -]on[ -]one|one-to-one)\b",
             r"|\b(?:next|last|my|our|weekly|monthly|yesterday's|today's) (?:1:1|1-on-1|one[ -]on[ -]one)\b",
+            r"|(?:^|\n)[#*> -]{0,5}(?:1:1|1-on-1|one-on-one) with (?-i:[A-Z][a-z]+)",
         ),
         counts: not_a_ratio,
     },
@@ -59,18 +63,13 @@ pub(super) const PATTERNS: &[Pattern] = &[
         regex: concat!(
             r"(?i)\b(?:disciplinary (?:action|hearing|procedure|measure|meeting|warning|proceeding|record)s?",
             r"|(?:final written|first written|formal written) warning|termination of (?:his|her|their) (?:employment|contract)",
-            r"|grievance (?:procedure|hearing|against)|harassment (?:complaint|allegation)s?|(?:fired|dismissed|sacked) for (?:cause|misconduct|theft)",
+            r"|grievance (?:procedure|hearing|against)|harassment (?:complaint|allegation)s?|(?:fired|dismissed|sacked|terminated) for (?:cause|misconduct|theft|poor)|(?:sick|medical) leave of (?-i:[A-Z][a-z]+)",
             r"|laid off|lay-?offs|personnel files?|personalakte|abmahnung|kündigungsgespräch|krankmeldung)\b",
         ),
         counts: not_interdisciplinary,
     },
     // Weaknesses and attacks (BDY-04).
-    Pattern {
-        category: Security,
-        name: "cve",
-        regex: r"(?i)\bCVE-[0-9]{4}-[0-9]{4,7}\b",
-        counts: always,
-    },
+    Pattern { category: Security, name: "cve", regex: r"(?i)\bCVE-[0-9]{4}-[0-9]{4,7}\b", counts: always },
     Pattern {
         category: Security,
         name: "vulnerability",
@@ -91,7 +90,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         category: Security,
         name: "zero-day",
-        regex: r"(?i)\b(?:zero|0)[- ]day (?:exploit|vulnerabilit(?:y|ies)|attack|flaw|bug|patch)s?\b|\bzero-days?\b|\b0days?\b",
+        regex: r"(?i)\b(?:zero|0)[- ]day (?:exploit|vulnerabilit(?:y|ies)|attack|flaw|bug|patch)s?\b|\bzero-days?\b|\b0days?\b|\b0-day (?:in|for|against) (?:our|the)\b",
         counts: not_an_age,
     },
     Pattern {
@@ -112,7 +111,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "intrusion",
         regex: concat!(
             r"(?i)\b(?:(?:network|attempted|suspected|unauthori[sz]ed|cyber|computer) intrusions?|intrusion (?:attempts?|alerts?|detection alerts?)",
-            r"|intrusions? into (?:our|the|a) (?:network|server|system|control|portal|scada|office)\w{0,8}|intruders? (?:had|has|gained|got|used|logged|moved))\b",
+            r"|intrusions? into (?:our|the|a) (?:network|server|system|control|portal|scada|office)\w{0,8}|intruders? (?:had|has|gained|got|used|logged|moved|accessed))\b",
         ),
         counts: always,
     },
@@ -122,7 +121,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         regex: concat!(
             r"(?i)\b(?:cyber-?attacks?|(?:brute[- ]force|denial[- ]of[- ]service|ddos|man-in-the-middle|supply[- ]chain|phishing|spear-phishing|ransomware|side-channel|replay) attacks?",
             r"|(?:sql|code|command|prompt|ldap|shell) injections?|cross-site (?:scripting|request forgery)|remote code execution|privilege escalation|authentication bypass",
-            r"|buffer overflows?|path traversal|ransomware|malware|rootkits?|phishing (?:mails?|e-?mails?|campaigns?)|penetration[- ]test(?:s|ing)? (?:report|finding|result)s?|pen-?test (?:report|finding|result)s?)\b",
+            r"|buffer overflows?|path traversal|ransomware|malware|rootkits?|phishing (?:mails?|e-?mails?|campaigns?)|penetration[- ]test(?:s|ing)? (?:report|finding|result|found|showed|revealed)s?|pen-?test (?:report|finding|result|found|showed)s?|(?-i:XSS))\b",
         ),
         counts: always,
     },
@@ -130,7 +129,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         category: Business,
         name: "revenue",
-        regex: r"(?i)\b(?:revenues?|umsatz\w{0,10}|chiffre d.affaires|ingresos (?:netos|anuales)|EBITDA?|monthly recurring revenue|net loss(?:es)? of|cash[- ]flow forecast|sales (?:forecast|pipeline|target)s?|budget (?:forecast|proposal))\b",
+        regex: r"(?i)\b(?:revenues?|umsatz[a-zäöüß]{0,10}|chiffre d.affaires|ingresos (?:netos|anuales)|EBITDA?|monthly recurring revenue|net loss(?:es)? of (?:[€$£]|[0-9])|cash[- ]flow forecast|sales (?:forecast|pipeline|target)s?|budget (?:forecast|proposal))\b",
         counts: not_a_public_revenue,
     },
     Pattern {
@@ -139,19 +138,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
         regex: r"(?i)\b(?:profits?|profit margins?|(?:gross|operating|net) margins?|bénéfice net|gewinnmarge)\b",
         counts: noun_of_money,
     },
-    Pattern {
-        category: Business,
-        name: "recurring-revenue",
-        regex: r"\b(?:MRR|ARR)\b",
-        counts: about_money,
-    },
+    Pattern { category: Business, name: "recurring-revenue", regex: r"\b(?:MRR|ARR)\b", counts: about_money },
     Pattern {
         category: Business,
         name: "unreleased",
         regex: concat!(
             r"(?i)\b(?:unreleased (?:product|feature|version|model|figure|result|device|service|firmware|software|prototype|plan|tariff|report|number|app|financial|earning|quarterly|game|hardware)\w{0,6}",
             r"|unannounced (?:product|feature|merger|acquisition|plan|tariff|launch|deal|partnership)s?|not (?:yet )?(?:been )?(?:announced|made public|publicly announced|publicly released)",
-            r"|under embargo|embargoed until|before (?:it|this|that|the \w{3,15}) is (?:announced|published|made public))\b",
+            r"|under embargo|embargoed until|before (?:it|this|that) is (?:announced|published|made public))\b",
         ),
         counts: always,
     },
@@ -162,15 +156,15 @@ pub(super) const PATTERNS: &[Pattern] = &[
             r"(?i)\b(?:(?:customer|subscriber|consumer)s?'? (?:data|records|lists?|databases?|addresses|master data|contracts?)|client (?:lists?|contracts?|database)",
             r"|data of (?:our |all |the )?customers|kundendaten|données clients?|datos de clientes|personally identifiable information|(?-i:PII))\b",
         ),
-        counts: not_a_body_weight,
+        counts: not_a_promoter,
     },
     Pattern {
         category: Business,
         name: "acquisition",
         regex: concat!(
             r"(?i)\b(?:(?:planned|proposed|pending|hostile|confidential|company|possible|upcoming) (?:acquisition|takeover|merger)s?",
-            r"|acquisition (?:offer|talks|price|bid|negotiations?|candidate|deal|target company)|acquisition of (?:the company|a competitor|our competitor|a rival|[\w-]{2,30} (?:gmbh|inc|ltd|ag|plc|llc|corp))",
-            r"|(?:merger|takeover) (?:talks|agreement|negotiations?|offer|bid)|mergers and acquisitions|M&A|(?:commercial|financial|legal) due diligence|letter of intent|term sheet|(?:to|will|would) acquire [\w-]{2,30} (?:gmbh|inc|ltd|ag|plc|llc|corp))\b",
+            r"|acquisition (?:offer|talks|price|bid|negotiations?|candidate|deal|target company)|acquisition of (?:the company|a competitor|our competitor|a rival|\S{2,30} (?:gmbh|inc|ltd|ag|plc|llc|corp))",
+            r"|(?:merger|takeover) (?:talks|agreement|negotiations?|offer|bid)|mergers and acquisitions|M&A|(?:commercial|financial|legal) due diligence|letter of intent|term sheet|(?:to|will|would) acquire \S{2,30} (?:gmbh|inc|ltd|ag|plc|llc|corp))\b",
         ),
         counts: always,
     },
@@ -188,7 +182,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "marking",
         regex: concat!(
             r"(?i)\b(?:(?:strictly|company|highly|commercially|business) confidential|commercial(?:ly)?[ -]in[ -]confidence|trade secrets?|confidential (?:report|memo|document|information about our|agreement|offer|bid|pricing)",
-            r"|streng vertraulich|betriebsgeheimnis|non-disclosure agreement|strictement confidentiel|estrictamente confidencial)\b|\bCONFIDENTIAL\b",
+            r"|streng vertraulich|betriebsgeheimnis|non-disclosure agreement|strictement confidentiel|estrictamente confidencial|(?-i:CONFIDENTIAL))\b",
         ),
         counts: always,
     },
@@ -199,7 +193,9 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "architecture",
         regex: concat!(
             r"(?i)\b(?:our (?:system|software|service|microservice|network|cloud|backend|technical|application|data)? ?architecture|(?:system|software|service|microservices?|application|solution) architecture",
-            r"|architectur(?:e|al) (?:decision|diagram|review)(?: record)?s?|design patterns?|technical (?:design|debt|decision)s?|design decisions?)\b|\bADR[- ][0-9]{1,4}\b",
+            r"|architectur(?:e|al) (?:decision|diagram|review)(?: record)?s?|design patterns?|technical (?:design|debt|decision)s?|design decisions?",
+            r"|(?:repository|observer|factory|singleton|adapter|strategy|actor|event-sourcing|retry) pattern",
+            r"|we (?:have )?(?:decided|chose|agreed) to (?:use|adopt|migrate|switch|deploy))\b|\bADR[- ][0-9]{1,4}\b",
         ),
         counts: always,
     },
@@ -219,252 +215,3 @@ pub(super) const PATTERNS: &[Pattern] = &[
         counts: always,
     },
 ];
-
-/// A pump has a performance review too; what is meant by "of the" decides.
-fn of_a_person(m: &Match) -> bool {
-    let behind = m.after(60);
-    let Some(of) = behind.strip_prefix(" of ") else {
-        return true;
-    };
-    let thing = ["the ", "this ", "these ", "our ", "a ", "all "]
-        .iter()
-        .find_map(|article| of.strip_prefix(article));
-    let people = [
-        "employee",
-        "staff",
-        "team",
-        "engineer",
-        "manager",
-        "operator",
-        "technician",
-        "colleague",
-        "trainee",
-        "worker",
-        "apprentice",
-        "intern",
-        "person",
-        "new",
-        "chemist",
-        "sampler",
-    ];
-    thing.is_none_or(|thing| people.iter().any(|who| thing.starts_with(who)))
-}
-
-/// `1:1` of two parts is a ratio. A person's is a meeting.
-fn not_a_ratio(m: &Match) -> bool {
-    !m.is_near(
-        30,
-        &[
-            "ratio",
-            "dilut",
-            "mixed",
-            "mixture",
-            "randomi",
-            "mapping",
-            "correspond",
-            "volume",
-            "allocat",
-        ],
-    )
-}
-
-fn not_interdisciplinary(m: &Match) -> bool {
-    !m.before(8).ends_with(['-', '–'])
-}
-
-/// Words that make a weakness one of computers.
-const SYSTEMS: &[&str] = &[
-    "software",
-    "firmware",
-    "server",
-    "api",
-    "patch",
-    "code",
-    "login",
-    "auth",
-    "network",
-    "attacker",
-    "exploit",
-    "sql",
-    "xss",
-    "tls",
-    "ssl",
-    "web",
-    "portal",
-    "gateway",
-    "scada",
-    "plc",
-    "app",
-    "librar",
-    "package",
-    "dependenc",
-    "endpoint",
-    "password",
-    "credential",
-    "remote",
-    "scan",
-    "pentest",
-    "database",
-    "router",
-    "firewall",
-    "cyber",
-    "security",
-    "cve",
-    "kernel",
-    "browser",
-    "encrypt",
-    "version",
-    "zero",
-    "penetration",
-    "plugin",
-    "cloud",
-    "service",
-    "disclos",
-    "audit",
-];
-
-/// Words that make it one of living things, of societies or of landscapes.
-const NATURE: &[&str] = &[
-    "patient",
-    "disease",
-    "cell",
-    "gene",
-    "genom",
-    "depress",
-    "plaque",
-    "neuro",
-    "child",
-    "population",
-    "health",
-    "climat",
-    "social",
-    "ecosystem",
-    "species",
-    "tumo",
-    "cancer",
-    "cortical",
-    "stress",
-    "psych",
-    "drought",
-    "flood",
-    "elder",
-    "famil",
-    "povert",
-    "econom",
-    "food",
-    "household",
-    "communit",
-    "age",
-    "aging",
-    "brain",
-    "individual",
-    "human",
-    "anxi",
-    "frail",
-    "infect",
-    "selective",
-    "metabol",
-    "cardi",
-    "mice",
-    "rat",
-    "women",
-    "adolesc",
-    "people",
-    "seismic",
-    "aquifer",
-    "groundwater",
-    "coast",
-    "physiolog",
-    "immun",
-    "mitochond",
-    "synap",
-    "developmental",
-    "trait",
-    "clinic",
-    "therap",
-    "drug",
-    "risk",
-    "tissue",
-];
-
-fn of_a_system(m: &Match) -> bool {
-    m.is_near(NEAR, SYSTEMS) || !m.is_near(NEAR, NATURE)
-}
-
-/// "Exploit" is a verb of science as well: it exploits a structure, a property, a niche. "An exploit" may be a deed.
-fn noun_or_attack(m: &Match) -> bool {
-    let whole = m.whole().to_lowercase();
-    let plain = [
-        "an exploit",
-        "no exploit",
-        "the exploit",
-        "known exploit",
-        "public exploit",
-    ];
-    !plain.iter().any(|p| whole.starts_with(p))
-        || m.is_near(NEAR, SYSTEMS)
-        || m.is_near(NEAR, &["vulnerab", "seen", "wild"])
-}
-
-/// `0-day-old chicks`.
-fn not_an_age(m: &Match) -> bool {
-    !m.after(4).starts_with("-old") && !m.after(8).starts_with(" old")
-}
-
-/// Water that is lost is "non-revenue"; the revenue service collects taxes.
-fn not_a_public_revenue(m: &Match) -> bool {
-    !m.before(4).ends_with("non-")
-        && !m.before(4).ends_with("non ")
-        && !m.after(12).starts_with(" service")
-}
-
-/// The noun: not "non-profit", not "patients may profit from".
-fn noun_of_money(m: &Match) -> bool {
-    let before = m.before(12);
-    let kind = ["non-", "non", "for-", "for ", "for‐", "non "];
-    let verb = [
-        "to ", "may ", "can ", "could ", "would ", "might ", "will ", "should ", "also ", "they ",
-        "who ", "that ",
-    ];
-    let is_verb =
-        m.after(6).starts_with(" from") && !before.ends_with("our ") && !before.ends_with("net ");
-    !kind.iter().chain(&verb).any(|word| before.ends_with(word)) && !is_verb
-}
-
-/// Mean reciprocal rank and absolute risk reduction share the letters.
-fn about_money(m: &Match) -> bool {
-    let around = format!("{}{}", m.before(NEAR), m.after(NEAR));
-    let money = around.contains(['$', '€', '£'])
-        || m.is_near(
-            NEAR,
-            &[
-                "churn", "customer", "subscri", "revenue", "quarter", "sales", "growth",
-                "investor", "euro", "dollar", "plan", "board",
-            ],
-        );
-    money
-        && !m.is_near(
-            NEAR,
-            &[
-                "rank",
-                "retriev",
-                "risk",
-                "query",
-                "recall",
-                "ndcg",
-                "confidence",
-                "events",
-            ],
-        )
-}
-
-/// "PII" is also a protein and an index of pathology; the word has to stand in plain text about data.
-fn not_a_body_weight(m: &Match) -> bool {
-    m.whole() != "PII"
-        || m.is_near(
-            NEAR,
-            &[
-                "customer", "data", "personal", "privacy", "user", "redact", "gdpr", "log", "mask",
-            ],
-        )
-}

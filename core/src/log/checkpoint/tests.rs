@@ -11,20 +11,13 @@ fn key(n: u8) -> SecretKey {
 }
 
 fn checkpoint(size: u64, root: Hash) -> Checkpoint {
-    Checkpoint {
-        origin: "operations.example/public".parse().unwrap(),
-        size,
-        root,
-    }
+    Checkpoint { origin: "operations.example/public".parse().unwrap(), size, root }
 }
 
 #[test]
 fn the_example_of_the_specification_is_read() {
     let signed = SignedCheckpoint::parse(SOFA).unwrap();
-    assert_eq!(
-        signed.checkpoint().origin.as_str(),
-        "example.com/behind-the-sofa"
-    );
+    assert_eq!(signed.checkpoint().origin.as_str(), "example.com/behind-the-sofa");
     assert_eq!(signed.checkpoint().size, 20_852_163);
     assert_eq!(signed.as_str(), SOFA);
     assert!(SOFA.starts_with(&signed.checkpoint().to_string()));
@@ -39,15 +32,8 @@ fn a_checkpoint_holds_for_its_own_key_and_text() {
         "operations.example/public\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
     );
     assert_eq!(signed.verify(&key(1).public()), Ok(()));
-    assert_eq!(
-        signed.verify(&key(2).public()),
-        Err(LogError::Unsigned("operations.example/public".into()))
-    );
-    for (from, to) in [
-        ("\n0\n", "\n1\n"),
-        ("public\n0", "other\n0"),
-        ("47DE", "57DE"),
-    ] {
+    assert_eq!(signed.verify(&key(2).public()), Err(LogError::Unsigned("operations.example/public".into())));
+    for (from, to) in [("\n0\n", "\n1\n"), ("public\n0", "other\n0"), ("47DE", "57DE")] {
         let changed = signed.as_str().replacen(from, to, 1);
         let changed = SignedCheckpoint::parse(&changed).unwrap();
         assert!(changed.verify(&key(1).public()).is_err(), "{from:?}");
@@ -70,8 +56,7 @@ fn extension_lines_and_foreign_signatures_are_kept() {
 #[test]
 fn what_is_no_checkpoint_is_refused() {
     let root = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
-    let parse =
-        |body: &str| SignedCheckpoint::parse(&format!("{body}\n\u{2014} a AAAAAGZm\n")).map(|_| ());
+    let parse = |body: &str| SignedCheckpoint::parse(&format!("{body}\n\u{2014} a AAAAAGZm\n")).map(|_| ());
     assert_eq!(parse(&format!("a\n1\n{root}\n")), Ok(()));
     for body in [
         "a\n".into(),
@@ -99,18 +84,14 @@ fn what_is_no_checkpoint_is_refused() {
 #[test]
 fn two_faces_of_one_log_convict_its_key() {
     let (x, y) = (leaf_hash(b"x"), leaf_hash(b"y"));
-    let check =
-        |a: SignedCheckpoint, b: SignedCheckpoint| Equivocation { a, b }.check(&key(1).public());
+    let check = |a: SignedCheckpoint, b: SignedCheckpoint| Equivocation { a, b }.check(&key(1).public());
     let head = |size, root| checkpoint(size, root).sign(&key(1));
     assert_eq!(check(head(1, x), head(1, y)), Ok(()));
     assert!(check(head(1, x), head(1, x)).is_err());
     assert!(check(head(1, x), head(2, y)).is_err());
     assert!(check(head(1, x), checkpoint(1, y).sign(&key(2))).is_err());
     assert!(check(checkpoint(1, x).sign(&key(2)), head(1, y)).is_err());
-    let elsewhere = Checkpoint {
-        origin: "operations.example/audit".parse().unwrap(),
-        ..checkpoint(1, y)
-    };
+    let elsewhere = Checkpoint { origin: "operations.example/audit".parse().unwrap(), ..checkpoint(1, y) };
     assert!(check(head(1, x), elsewhere.sign(&key(1))).is_err());
 }
 
@@ -118,24 +99,12 @@ fn two_faces_of_one_log_convict_its_key() {
 fn a_signed_checkpoint_travels_as_its_text() {
     let signed = checkpoint(7, empty_root()).sign(&key(1));
     let json = serde_json::to_string(&signed).unwrap();
-    assert_eq!(
-        serde_json::from_str::<String>(&json).unwrap(),
-        signed.as_str()
-    );
-    assert_eq!(
-        serde_json::from_str::<SignedCheckpoint>(&json).unwrap(),
-        signed
-    );
+    assert_eq!(serde_json::from_str::<String>(&json).unwrap(), signed.as_str());
+    assert_eq!(serde_json::from_str::<SignedCheckpoint>(&json).unwrap(), signed);
     assert!(serde_json::from_str::<SignedCheckpoint>("\"\"").is_err());
-    let pair = Equivocation {
-        a: signed.clone(),
-        b: signed,
-    };
+    let pair = Equivocation { a: signed.clone(), b: signed };
     let bytes = serde_ipld_dagcbor::to_vec(&pair).unwrap();
-    assert_eq!(
-        serde_ipld_dagcbor::from_slice::<Equivocation>(&bytes).unwrap(),
-        pair
-    );
+    assert_eq!(serde_ipld_dagcbor::from_slice::<Equivocation>(&bytes).unwrap(), pair);
 }
 
 proptest! {

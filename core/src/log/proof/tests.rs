@@ -13,18 +13,9 @@ fn hash(text: &str) -> Hash {
 
 /// The eight entries of the reference tests of certificate-transparency.
 fn reference_leaves() -> Vec<Hash> {
-    [
-        "",
-        "00",
-        "10",
-        "2021",
-        "3031",
-        "40414243",
-        "5051525354555657",
-        "606162636465666768696a6b6c6d6e6f",
-    ]
-    .map(|entry| leaf_hash(&hex(entry)))
-    .to_vec()
+    ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
+        .map(|entry| leaf_hash(&hex(entry)))
+        .to_vec()
 }
 
 /// Their roots, for one to eight entries.
@@ -57,10 +48,7 @@ fn merkle_tree_hash(leaves: &[Hash]) -> Hash {
 
 #[test]
 fn the_reference_tree_has_its_roots() {
-    assert_eq!(
-        empty_root(),
-        hash("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-    );
+    assert_eq!(empty_root(), hash("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
     assert_eq!(root_of(&[]), empty_root());
     let leaves = reference_leaves();
     let mut range = CompactRange::new();
@@ -114,19 +102,13 @@ fn the_ends_of_consistency_are_settled() {
     let junk = [leaf_hash(b"x")];
     assert_eq!(verify_consistency(0, &empty_root(), 5, &new, &[]), Ok(()));
     assert_eq!(verify_consistency(5, &new, 5, &new, &[]), Ok(()));
-    assert_eq!(
-        verify_consistency(0, &empty_root(), 0, &empty_root(), &[]),
-        Ok(())
-    );
+    assert_eq!(verify_consistency(0, &empty_root(), 0, &empty_root(), &[]), Ok(()));
     assert!(verify_consistency(0, &empty_root(), 0, &new, &[]).is_err());
     assert!(verify_consistency(0, &old, 5, &new, &[]).is_err());
     assert!(verify_consistency(0, &empty_root(), 5, &new, &junk).is_err());
     assert!(verify_consistency(5, &old, 5, &new, &[]).is_err());
     assert!(verify_consistency(5, &new, 5, &new, &junk).is_err());
-    assert_eq!(
-        verify_consistency(5, &new, 3, &old, &[]),
-        Err(LogError::Shrunk { old: 5, new: 3 })
-    );
+    assert_eq!(verify_consistency(5, &new, 3, &old, &[]), Err(LogError::Shrunk { old: 5, new: 3 }));
     assert!(consistency_proof(&leaves(3), 4).is_err());
 }
 

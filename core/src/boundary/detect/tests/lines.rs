@@ -6,86 +6,29 @@ use super::Category::{self, Business, Personnel, Secret, Security, Technical};
 pub(super) const SENSITIVE: &[(Category, &str)] = &[
     // Forms of issuers.
     (Secret, concat!("AKIA", "IOSFODNN7EXAMPLE")),
-    (
-        Secret,
-        concat!("aws_access_key_id=ASIA", "Y34FZKBOKMUTVV7A"),
-    ),
-    (
-        Secret,
-        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-    ),
-    (
-        Secret,
-        concat!(
-            "remote: https://gh",
-            "p_16C7e42F292c6912E7710c838347Ae178B4a"
-        ),
-    ),
-    (
-        Secret,
-        concat!("github_", "pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz"),
-    ),
-    (
-        Secret,
-        concat!("The mirror uses gl", "pat-AbCdEfGhIjKlMnOpQrSt to pull."),
-    ),
+    (Secret, concat!("aws_access_key_id=ASIA", "Y34FZKBOKMUTVV7A")),
+    (Secret, "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    (Secret, concat!("remote: https://gh", "p_16C7e42F292c6912E7710c838347Ae178B4a")),
+    (Secret, concat!("github_", "pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz")),
+    (Secret, concat!("The mirror uses gl", "pat-AbCdEfGhIjKlMnOpQrSt to pull.")),
     (Secret, concat!("SLACK=xo", "xb-2345678901-abcdefghijkl")),
-    (
-        Secret,
-        concat!(
-            "https://hooks.slack",
-            ".com/services/T0000AAAA/B0000BBBB/abcdefghijklmnop"
-        ),
-    ),
-    (
-        Secret,
-        concat!("maps key AI", "zaSyA1234567890abcdefghijklmnopqrstuv"),
-    ),
-    (
-        Secret,
-        concat!("Charge with s", "k_live_4eC39HqLyjWDarjtT1zdp7dc"),
-    ),
-    (
-        Secret,
-        concat!("OPENAI=s", "k-proj-abc123def456ghi789jkl012"),
-    ),
-    (
-        Secret,
-        concat!(
-            "//registry.npmjs.org/:_authToken=np",
-            "m_abcdefghijklmnopqrstuvwxyz0123456789"
-        ),
-    ),
-    (
-        Secret,
-        "session eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
-    ),
-    (
-        Secret,
-        "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
-    ),
+    (Secret, concat!("https://hooks.slack", ".com/services/T0000AAAA/B0000BBBB/abcdefghijklmnop")),
+    (Secret, concat!("maps key AI", "zaSyA1234567890abcdefghijklmnopqrstuv")),
+    (Secret, concat!("Charge with s", "k_live_4eC39HqLyjWDarjtT1zdp7dc")),
+    (Secret, concat!("OPENAI=s", "k-proj-abc123def456ghi789jkl012")),
+    (Secret, concat!("//registry.npmjs.org/:_authToken=np", "m_abcdefghijklmnopqrstuvwxyz0123456789")),
+    (Secret, "session eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"),
+    (Secret, "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----"),
     (Secret, "-----BEGIN PRIVATE KEY-----"),
     (Secret, "-----BEGIN OPENSSH PRIVATE KEY-----"),
     (Secret, "-----BEGIN PGP PRIVATE KEY BLOCK-----"),
-    (
-        Secret,
-        "postgres://historian:Bl4ck-swan@db.northwater.example:5432/meters",
-    ),
+    (Secret, "postgres://historian:Bl4ck-swan@db.northwater.example:5432/meters"),
     (Secret, "mysql://root:toor@10.0.0.7/billing"),
-    (
-        Secret,
-        "mongodb+srv://reader:h8Kp2@cluster0.example.net/?retryWrites=true",
-    ),
+    (Secret, "mongodb+srv://reader:h8Kp2@cluster0.example.net/?retryWrites=true"),
     (Secret, "cache is redis://:s3cr3t@cache:6379/0"),
     (Secret, "amqp://worker:rabbit@queue.internal:5672/%2f"),
-    (
-        Secret,
-        "Server=db1;Database=billing;User Id=sa;Password=Tr0ub4dor&3;",
-    ),
-    (
-        Secret,
-        "curl -H 'Authorization: Bearer 4f9c1d7e2b8a4c6d9e0f1a2b3c4d5e6f' https://api.example",
-    ),
+    (Secret, "Server=db1;Database=billing;User Id=sa;Password=Tr0ub4dor&3;"),
+    (Secret, "curl -H 'Authorization: Bearer 4f9c1d7e2b8a4c6d9e0f1a2b3c4d5e6f' https://api.example"),
     (Secret, "Authorization: Basic YWxhZGRpbjpvcGVuc2VzYW1lMTI="),
     // Words that say what follows.
     (Secret, "api_key = \"nw_live_51f0c2d7a9e84b3c60de\""),
@@ -96,14 +39,8 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     (Secret, "token: 7f3e9b21c4d8"),
     (Secret, "let api_key: &str = \"c0ffee99beef77\";"),
     (Secret, "| API key | 77aa-19bc-44de-0f21 |"),
-    (
-        Secret,
-        "The API key for the weather service is 5d41402abc4b2a76b9719d911017c592.",
-    ),
-    (
-        Secret,
-        "https://meters.example/export?access_token=3fa85f6457174562b3fc",
-    ),
+    (Secret, "The API key for the weather service is 5d41402abc4b2a76b9719d911017c592."),
+    (Secret, "https://meters.example/export?access_token=3fa85f6457174562b3fc"),
     (Secret, "password: hunter2"),
     (Secret, "Password = swordfish"),
     (Secret, "passwd=opensesame&user=root"),
@@ -112,14 +49,8 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     (Secret, "password for the gateway: heron-Lock-4471"),
     (Secret, "The password is Tuesday42."),
     (Secret, "the wifi password is \"reservoir\""),
-    (
-        Secret,
-        "The password of the SCADA gateway is now blue-Otter-19, please remember it.",
-    ),
-    (
-        Secret,
-        "We set the gateway password to Kingfisher7 last night.",
-    ),
+    (Secret, "The password of the SCADA gateway is now blue-Otter-19, please remember it."),
+    (Secret, "We set the gateway password to Kingfisher7 last night."),
     (Secret, "Passwort: Gans!2031"),
     (Secret, "Das Kennwort lautet Eisvogel77."),
     (Secret, "Mot de passe : martin2031"),
@@ -127,21 +58,25 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     (Secret, "user admin, pass: l3tmein"),
     (Secret, "Door of the pump house: PIN 48213"),
     (Secret, "passphrase: \"correct horse battery staple\""),
+    (Secret, "The secret token is 8f14e45fceea167a5a36dedd4bea2543"),
+    (Secret, "the root password was changed to Tango-Whiskey-9"),
+    (Secret, "Use the password \"swordfish\" to open the archive."),
+    (Secret, "<password>hunter2</password>"),
+    (Secret, "https://admin:letmein@router.local/"),
+    (Secret, "jdbc:postgresql://db.example.com/app?user=app&password=s3cret99"),
     // Check digits.
     (Secret, "Paid with 4111 1111 1111 1111, exp 04/33."),
     (Secret, "card=5555555555554444"),
     (Secret, "Amex 3782-822463-10005"),
     (Secret, "Refund to DE89 3704 0044 0532 0130 00 by Friday."),
+    (Secret, "visa,4012888888881881,12/27"),
     (Secret, "IBAN GB82WEST12345698765432"),
     // People.
     (Personnel, "Mara Lindqvist's salary rises by 6.5 percent."),
     (Personnel, "Her performance review was very good on care."),
     (Personnel, "performance review of the new sampler"),
     (Personnel, "The hiring decision falls on Thursday."),
-    (
-        Personnel,
-        "We decided not to hire him after the second interview.",
-    ),
+    (Personnel, "We decided not to hire him after the second interview."),
     (Personnel, "The candidate was rejected by the panel."),
     (Personnel, "# 1:1 note: Tomas, 4 June"),
     (Personnel, "Notes from my 1:1 with Ilse"),
@@ -154,21 +89,12 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     // Weaknesses.
     (Security, "Firmware 4.2 is affected by CVE-2031-10457."),
     (Security, "cve-2014-0160"),
-    (
-        Security,
-        "We found a vulnerability in the login page of the portal.",
-    ),
+    (Security, "We found a vulnerability in the login page of the portal."),
     (Security, "Three vulnerabilities are still open."),
     (Security, "A working exploit was posted yesterday."),
     (Security, "The bug is remotely exploitable."),
-    (
-        Security,
-        "Attackers could exploit this flaw without logging in.",
-    ),
-    (
-        Security,
-        "Report it as a security incident and not as a meter fault.",
-    ),
+    (Security, "Attackers could exploit this flaw without logging in."),
+    (Security, "Report it as a security incident and not as a meter fault."),
     (Security, "The data breach was noticed after nine days."),
     (Security, "There is a zero-day in the VPN box."),
     (Security, "Intrusion into our control network on 3 May."),
@@ -177,23 +103,14 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     (Security, "Compromised credentials were used to log in."),
     (Security, "Eine Sicherheitslücke im Portal ist bekannt."),
     // Business.
-    (
-        Business,
-        "Revenue is expected to rise to 74.9 million euros.",
-    ),
+    (Business, "Revenue is expected to rise to 74.9 million euros."),
     (Business, "Net profit fell by a fifth."),
     (Business, "Profit for the year was 2.1 million."),
     (Business, "MRR grew to €48k with churn at 2 percent."),
     (Business, "The unreleased product is called Quill."),
-    (
-        Business,
-        "The talks with the neighbour have not been announced.",
-    ),
+    (Business, "The talks with the neighbour have not been announced."),
     (Business, "An export of customer data lies on the share."),
-    (
-        Business,
-        "The planned acquisition of Erlen Wasser GmbH closes in May.",
-    ),
+    (Business, "The planned acquisition of Erlen Wasser GmbH closes in May."),
     (Business, "Our business strategy for 2032 rests on tariffs."),
     (Business, "See the confidential roadmap, page 4."),
     (Business, "STRICTLY CONFIDENTIAL. Do not copy."),
@@ -203,10 +120,7 @@ pub(super) const SENSITIVE: &[(Category, &str)] = &[
     (Technical, "The service architecture has three layers."),
     (Technical, "ADR-12: keep the queue in the database"),
     (Technical, "The design decision was to poll every minute."),
-    (
-        Technical,
-        "Raised in code review: the retry loop never ends.",
-    ),
+    (Technical, "Raised in code review: the retry loop never ends."),
     (Technical, "For internal use only."),
 ];
 
@@ -255,11 +169,22 @@ pub(super) const HARMLESS: &[&str] = &[
     "git clone ssh://git@code.example.org:2222/meters.git",
     "-----BEGIN PUBLIC KEY-----",
     "-----BEGIN CERTIFICATE-----",
-    concat!(
-        "p",
-        "k_live_TYooMQauvdEDq54NiTphI7jx is the publishable key"
-    ),
+    concat!("p", "k_live_TYooMQauvdEDq54NiTphI7jx is the publishable key"),
     "sk-learn and other libraries were tried on the task-specific data.",
+    // Code and forms.
+    "password: &str,",
+    "pub password: *mut c_char,",
+    "let password = PASSWORD_FIELD;",
+    "The API key is required.",
+    "Enter password: [          ]",
+    "Password strength: strong",
+    "license key: none",
+    "Pass: Brenner",
+    "secretary: Ilse Kerrigan",
+    "max_tokens: 4096",
+    "She wears her vulnerability on her sleeve, all emotion.",
+    "L.A. Confidential was shot in 1996.",
+    "net loss of bone mass",
     // Numbers.
     "ISBN 978-3-16-148410-0",
     "Sample 4111 1111 1111 1112 was lost.",

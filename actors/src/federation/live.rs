@@ -1,0 +1,610 @@
+//! The machines of one life of the bridge: what happens goes in, what they ask for is performed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use actix::prelude::*;
+use cid::Cid;
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::measure::Timestamp;
+use plumb_core::trust::Certificate;
+use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
+use plumb_federation::protocol::log_sync::GossipVerdict;
+use plumb_federation::protocol::{Admission, Delivery, LogSync, admission, delivery, log_sync};
+use plumb_federation::wire::gossip::{Gossip, TOPIC};
+use plumb_federation::wire::hello::{Hello, HelloResponse};
+use plumb_federation::wire::log::{Heads, LogRequest, LogResponse};
+use plumb_federation::wire::log_entry::LogEntry;
+use plumb_federation::wire::log_state::LogState;
+use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
+use plumb_storage::{Change, Records};
+
+use super::{Federation, Link, answers, receipts};
+use crate::door::Door;
+use crate::error::NodeError;
+use crate::kept::{self, LogHead};
+use crate::premises::{Premises, blocking};
+use crate::verification::{ApplyNotice, NoteAcknowledgement, Verification};
+
+/// How long one exchange of the background may take.
+const EXCHANGE: Duration = Duration::from_secs(30);
+/// How long a hello may take.
+const HELLO: Duration = Duration::from_secs(8);
+/// When an address is tried again whose hello failed.
+const REDIAL_AFTER: Duration = Duration::from_secs(2);
+/// Gossip is tried so often; what it does not reach, the sync does.
+const GOSSIP_TRIES: usize = 5;
+/// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
+const CONFIRM_EVERY_MS: u64 = 15_000;
+/// Entries of the own log that are told in one turn.
+const OWN_PAGE: usize = 1024;
+
+/// Something that happened.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) enum Turn {
+    /// On the network.
+    Network(NetworkEvent),
+    /// A peer was connected when this life began.
+    Met(NodeId),
+    /// To the admission.
+    Admission(admission::Event),
+    /// To the logs.
+    Log(log_sync::Event),
+    /// To the deliveries.
+    Delivery(delivery::Event),
+    /// The own log grew, or obligations were opened.
+    LogGrew,
+    /// Receipts are owed to this node.
+    SendReceipts(NodeId),
+    /// The trusted organisations changed.
+    RootsChanged,
+    /// Time passed.
+    Tick,
+}
+
+/// The machines.
+pub(super) struct Live {
+    premises: Arc<Premises>,
+    link: Link,
+    verification: Arc<OnceLock<Door<Verification>>>,
+    admission: Admission,
+    log_sync: LogSync,
+    delivery: Delivery,
+    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    /// Hellos that wait for the admission's word.
+    hellos: BTreeMap<NodeId, RequestToken>,
+    /// Why a peer was refused, for the operator.
+    remarks: BTreeMap<NodeId, String>,
+    /// The gossip message that is being judged, and who passed it on.
+    gossip: Option<(GossipId, NodeId)>,
+    confirmed: BTreeMap<NodeId, Timestamp>,
+}
+
+impl Live {
+    /// Takes up what the store has.
+    pub fn begin(
+        premises: &Arc<Premises>,
+        link: Link,
+        verification: Arc<OnceLock<Door<Verification>>>,
+    ) -> Result<Live, NodeError> {
+        let heads = kept::log_heads(&premises.store, &premises.node())?;
+        let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
+        let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {
+            let standing = match o.acknowledgement {
+                Some(_) => delivery::Standing::Acknowledged { at: o.opened_at },
+                None => delivery::Standing::Open,
+            };
+            (notice, holder, standing)
+        });
+        Ok(Live {
+            premises: premises.clone(),
+            link,
+            verification,
+            admission: Admission::new(
+                premises.certificate.clone(),
+                concat!("plumb/", env!("CARGO_PKG_VERSION")),
+                premises.roots(),
+            ),
+            log_sync: LogSync::new(
+                premises.certificate.clone(),
+                premises.roots(),
+                heads.into_iter().map(|h| h.state),
+                kept::forks(&premises.store)?,
+                premises.now(),
+                rand::random(),
+            ),
+            delivery: Delivery::restore(obligations, rand::random()),
+            admitted: BTreeMap::new(),
+            hellos: BTreeMap::new(),
+            remarks: BTreeMap::new(),
+            gossip: None,
+            confirmed,
+        })
+    }
+
+    /// Who is admitted now.
+    pub fn admitted(&self) -> BTreeMap<NodeId, Signed<Certificate>> {
+        self.admitted.clone()
+    }
+
+    /// Why peers were refused.
+    pub fn remarks(&self) -> &BTreeMap<NodeId, String> {
+        &self.remarks
+    }
+
+    /// One turn.
+    pub fn turn(&mut self, now: Timestamp, turn: Turn, me: &Addr<Federation>) {
+        match turn {
+            Turn::Network(event) => self.network(now, event, me),
+            Turn::Met(peer) => self.admission(now, admission::Event::Connected { peer }, me),
+            Turn::Admission(event) => self.admission(now, event, me),
+            Turn::Log(event) => self.log(now, event, me),
+            Turn::Delivery(event) => self.delivery(now, event, me),
+            Turn::LogGrew => self.log_grew(now, me),
+            Turn::SendReceipts(giver) => self.send_receipts(giver),
+            Turn::RootsChanged => {
+                let roots = self.premises.roots();
+                self.admission(now, admission::Event::RootsChanged { roots: roots.clone() }, me);
+                self.log(now, log_sync::Event::RootsChanged { roots }, me);
+                self.remarks.clear();
+                self.redial();
+            }
+            Turn::Tick => {
+                self.admission(now, admission::Event::Tick, me);
+                self.log(now, log_sync::Event::Tick, me);
+                self.delivery(now, delivery::Event::Tick, me);
+            }
+        }
+    }
+
+    fn network(&mut self, now: Timestamp, event: NetworkEvent, me: &Addr<Federation>) {
+        match event {
+            NetworkEvent::Connected { node, .. } => {
+                self.admission(now, admission::Event::Connected { peer: node }, me);
+            }
+            NetworkEvent::Disconnected { node } => {
+                self.hellos.remove(&node);
+                self.admission(now, admission::Event::Disconnected { peer: node }, me);
+            }
+            NetworkEvent::Request { node, protocol: Protocol::Hello, bytes, token } => match Hello::decode(&bytes) {
+                Ok(hello) => {
+                    self.hellos.insert(node, token);
+                    self.admission(now, admission::Event::HelloAsked { peer: node, hello }, me);
+                }
+                Err(error) => {
+                    let reason = error.to_string();
+                    self.admission(now, admission::Event::HelloFailed { peer: node, reason }, me);
+                }
+            },
+            NetworkEvent::Request { node, protocol, bytes, token } => {
+                let permitted = self.admission.permitted(&node).cloned();
+                self.admission(now, admission::Event::RequestArrived { peer: node }, me);
+                if let Some(certificate) = permitted {
+                    self.answer(now, node, certificate, protocol, bytes, token, me);
+                }
+            }
+            NetworkEvent::Gossip { from, bytes, message_id, .. } => {
+                self.gossip = Some((message_id, from));
+                match Gossip::decode(&bytes) {
+                    Ok(gossip) => self.log(now, log_sync::Event::GossipReceived { peer: from, gossip }, me),
+                    Err(error) => {
+                        tracing::warn!(peer = %from, %error, "gossip that cannot be read");
+                        self.judge_gossip(false);
+                    }
+                }
+            }
+            NetworkEvent::Refused { node, reason } => {
+                self.remark(node, format!("{reason:?}"));
+            }
+            NetworkEvent::DialFailed { addr, reason } => tracing::debug!(%addr, reason, "not reached"),
+            NetworkEvent::Listening { addr } => tracing::info!(%addr, "listening"),
+        }
+    }
+
+    /// Answers a request of an admitted peer. Head exchanges are of the machine; the rest reads the store.
+    #[expect(clippy::too_many_arguments, reason = "one request has this many parts")]
+    fn answer(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        certificate: Signed<Certificate>,
+        protocol: Protocol,
+        bytes: Vec<u8>,
+        token: RequestToken,
+        me: &Addr<Federation>,
+    ) {
+        let network = self.link.network.clone();
+        if protocol == Protocol::Log
+            && let Ok(LogRequest::Heads(heads)) = LogRequest::decode(&bytes)
+        {
+            let answer = LogResponse::Heads(self.log_sync.heads()).encode();
+            actix::spawn(async move { network.respond(token, answer).await });
+            self.confirm(now, peer, &heads);
+            self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
+            return;
+        }
+        let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        actix::spawn(async move {
+            match answers::answer(premises, verification, certificate, protocol, bytes).await {
+                Ok(answer) => {
+                    if let Err(error) = network.respond(token, answer).await {
+                        tracing::debug!(%peer, %error, "an answer that nobody waited for");
+                    }
+                }
+                // Whoever sends what cannot be read is not one of ours; the connection goes, and the stream with it.
+                Err(error) => {
+                    tracing::warn!(%peer, ?protocol, %error, "a request that cannot be read; the peer is disconnected");
+                    drop(token);
+                    let _ = network.disconnect(peer).await;
+                }
+            }
+        });
+    }
+
+    fn admission(&mut self, now: Timestamp, event: admission::Event, me: &Addr<Federation>) {
+        for action in self.admission.handle(now, event) {
+            let network = self.link.network.clone();
+            match action {
+                admission::Action::SendHello { peer } => {
+                    let hello = self.admission.hello(self.log_sync.heads().heads).encode();
+                    let me = me.clone();
+                    actix::spawn(async move {
+                        let answer = network.request(peer, Protocol::Hello, hello, HELLO).await;
+                        let event = match answer {
+                            Ok(bytes) => match HelloResponse::decode(&bytes) {
+                                Ok(response) => admission::Event::HelloAnswered { peer, response },
+                                Err(error) => admission::Event::HelloFailed { peer, reason: error.to_string() },
+                            },
+                            Err(error) => admission::Event::HelloFailed { peer, reason: error.to_string() },
+                        };
+                        let _ = me.send(Turn::Admission(event)).await;
+                    });
+                }
+                admission::Action::Permit { peer } => {
+                    actix::spawn(async move { network.admit(peer).await });
+                }
+                admission::Action::AnswerHello { peer } => {
+                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.heads().heads)).encode();
+                    if let Some(token) = self.hellos.remove(&peer) {
+                        actix::spawn(async move {
+                            // Admitted before it is told so: its next request must not find the door shut.
+                            let _ = network.admit(peer).await;
+                            let _ = network.respond(token, answer).await;
+                        });
+                    }
+                }
+                admission::Action::RefuseHello { peer, response } => {
+                    if let Some(token) = self.hellos.remove(&peer) {
+                        let answer = response.encode();
+                        actix::spawn(async move { network.respond(token, answer).await });
+                    }
+                }
+                admission::Action::Admit { peer, certificate, heads } => {
+                    tracing::info!(%peer, organisation = certificate.value().org_name, "admitted");
+                    self.admitted.insert(peer, certificate);
+                    self.remarks.remove(&peer);
+                    self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
+                    let me = me.clone();
+                    actix::spawn(async move {
+                        let _ = network.admit(peer).await;
+                        let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
+                        let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
+                        let _ = me.send(Turn::SendReceipts(peer)).await;
+                    });
+                }
+                admission::Action::Dismiss { peer } => {
+                    self.admitted.remove(&peer);
+                    self.log(now, log_sync::Event::PeerLost { peer }, me);
+                    self.delivery(now, delivery::Event::PeerLost { peer }, me);
+                }
+                admission::Action::Close { peer, reason } => self.close(peer, &reason),
+            }
+        }
+    }
+
+    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
+        self.remark(peer, reason.to_string());
+        tracing::info!(%peer, %reason, "closed");
+        let network = self.link.network.clone();
+        // A hello that broke off says nothing of who it was with: it is tried again. A refusal waits for an operator.
+        let is_passing = matches!(
+            reason,
+            admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
+        );
+        let bootstrap = self.link.bootstrap.clone();
+        actix::spawn(async move {
+            let _ = network.disconnect(peer).await;
+            if is_passing {
+                tokio::time::sleep(REDIAL_AFTER).await;
+                dial_all(&network, &bootstrap).await;
+            }
+        });
+    }
+
+    fn redial(&self) {
+        let (network, bootstrap) = (self.link.network.clone(), self.link.bootstrap.clone());
+        actix::spawn(async move { dial_all(&network, &bootstrap).await });
+    }
+
+    fn remark(&mut self, peer: NodeId, remark: String) {
+        // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
+        if self.remarks.len() < admission::PEERS_MAX || self.remarks.contains_key(&peer) {
+            self.remarks.insert(peer, remark);
+        }
+    }
+
+    fn log(&mut self, now: Timestamp, event: log_sync::Event, me: &Addr<Federation>) {
+        for action in self.log_sync.handle(now, event) {
+            let (network, me) = (self.link.network.clone(), me.clone());
+            match action {
+                log_sync::Action::RequestEntries { peer, publisher, request } => {
+                    actix::spawn(async move {
+                        let answer = network.request(peer, Protocol::Log, request.encode(), EXCHANGE).await;
+                        let response = answer.ok().and_then(|bytes| LogResponse::decode(&bytes).ok());
+                        let event = match response {
+                            Some(response) => log_sync::Event::EntriesReceived { peer, publisher, response },
+                            None => log_sync::Event::RequestFailed { peer, publisher },
+                        };
+                        let _ = me.send(Turn::Log(event)).await;
+                    });
+                }
+                log_sync::Action::StoreEntries { from, entries, state } => {
+                    let (premises, verification) = (self.premises.clone(), self.verification.clone());
+                    let (publisher, size) = (state.publisher, state.range.size());
+                    self.confirmed.insert(publisher, now);
+                    actix::spawn(async move {
+                        let event = match take_entries(premises, verification, from, entries, state).await {
+                            Ok(()) => log_sync::Event::Stored { publisher, size },
+                            Err(error) => {
+                                tracing::error!(%publisher, %error, "entries of a log could not be kept");
+                                log_sync::Event::StoreFailed { publisher }
+                            }
+                        };
+                        let _ = me.send(Turn::Log(event)).await;
+                    });
+                }
+                log_sync::Action::SendHeads { peer, request } => {
+                    actix::spawn(async move {
+                        let answer = network.request(peer, Protocol::Log, request.encode(), EXCHANGE).await;
+                        if let Ok(Ok(LogResponse::Heads(heads))) = answer.map(|b| LogResponse::decode(&b)) {
+                            let _ = me.send(Turn::Log(log_sync::Event::HeadsReceived { peer, heads })).await;
+                        }
+                    });
+                }
+                log_sync::Action::Gossip(gossip) => {
+                    let bytes = gossip.encode();
+                    actix::spawn(async move {
+                        for attempt in 0..GOSSIP_TRIES {
+                            match network.publish(TOPIC, bytes.clone()).await {
+                                Err(error) if error.is_retryable() => {
+                                    tokio::time::sleep(Duration::from_millis(200 << attempt)).await;
+                                }
+                                Ok(()) | Err(_) => break,
+                            }
+                        }
+                    });
+                }
+                log_sync::Action::JudgeGossip(verdict) => self.judge_gossip(verdict == GossipVerdict::Accept),
+                log_sync::Action::Equivocation { proof } => {
+                    tracing::error!(publisher = %proof.publisher, "a publisher showed two histories of its log");
+                    let event = self.premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
+                    let mut change = Change::new(event);
+                    kept::put_fork(&mut change, &proof);
+                    self.write(change);
+                }
+                log_sync::Action::PenalisePeer { peer, fault } => {
+                    tracing::warn!(%peer, %fault, "the peer is disconnected");
+                    let event = self.premises.event("federation", "peer.fault", peer, "disconnected", fault);
+                    self.write(Change::new(event));
+                    self.remark(peer, fault.to_string());
+                    actix::spawn(async move { network.disconnect(peer).await });
+                }
+                log_sync::Action::OwnLogBehind { checkpoint } => {
+                    tracing::error!(
+                        held_elsewhere = checkpoint.checkpoint().size,
+                        "others hold more of this node's log than it does: it was set back to an older state; publish nothing"
+                    );
+                }
+                log_sync::Action::OwnLogBroken { checkpoint } => {
+                    tracing::error!(
+                        size = checkpoint.checkpoint().size,
+                        "this node's log does not continue what it published before; publish nothing"
+                    );
+                }
+            }
+        }
+    }
+
+    fn judge_gossip(&mut self, accept: bool) {
+        if let Some((message, from)) = self.gossip.take() {
+            let network = self.link.network.clone();
+            actix::spawn(async move { network.report_gossip(message, from, accept).await });
+        }
+    }
+
+    fn store_state(&self, now: Timestamp, state: LogState) {
+        let mut change = Change::new(self.premises.event("federation", "log.state", state.publisher, "ok", ""));
+        let head = LogHead { state, as_of: now };
+        kept::put_log_head(&mut change, &self.premises.node(), &head, 0, &[]);
+        self.write(change);
+    }
+
+    fn write(&self, change: Change) {
+        let premises = self.premises.clone();
+        actix::spawn(async move {
+            let written = blocking(move || Ok(premises.store.commit(change)?)).await;
+            if let Err(error) = written {
+                tracing::error!(%error, "could not be written down");
+            }
+        });
+    }
+
+    /// A publisher itself said how long its log is. If that is what is held here, the log is confirmed as of now.
+    fn confirm(&mut self, now: Timestamp, peer: NodeId, heads: &Heads) {
+        let says = heads.heads.iter().find(|h| h.publisher == peer).map(|h| h.size());
+        let is_whole = says == Some(self.log_sync.size(&peer)) && says != Some(0);
+        let is_due = self.confirmed.get(&peer).is_none_or(|at| now.since(*at).0 >= CONFIRM_EVERY_MS);
+        if is_whole && is_due && let Some(state) = self.log_sync.state(&peer) {
+            self.confirmed.insert(peer, now);
+            self.store_state(now, state);
+        }
+    }
+
+    /// Tells the machines what the store has beyond what they know.
+    fn log_grew(&mut self, now: Timestamp, me: &Addr<Federation>) {
+        if let Err(error) = self.try_log_grew(now, me) {
+            tracing::error!(%error, "the own log cannot be read");
+        }
+    }
+
+    fn try_log_grew(&mut self, now: Timestamp, me: &Addr<Federation>) -> Result<(), NodeError> {
+        let own = self.premises.node();
+        // The head first: entries are only ever added behind it.
+        if let Some(head) = kept::log_head(&self.premises.store, &own, &own)? {
+            let known = self.log_sync.size(&own);
+            let n_new = usize::try_from(head.state.range.size().saturating_sub(known)).unwrap_or(OWN_PAGE);
+            if n_new > 0 {
+                let entries = kept::entries(&self.premises.store, &own, &own, known, n_new)?;
+                self.log(now, log_sync::Event::Published { entries, checkpoint: head.state.checkpoint }, me);
+            }
+        }
+        for (notice, holder, obligation) in kept::open_obligations(&self.premises.store)? {
+            if obligation.acknowledgement.is_none() {
+                self.delivery(now, delivery::Event::Obliged { notice, holder }, me);
+            }
+        }
+        self.delivery(now, delivery::Event::Tick, me);
+        Ok(())
+    }
+
+    fn delivery(&mut self, now: Timestamp, event: delivery::Event, me: &Addr<Federation>) {
+        for action in self.delivery.handle(now, event) {
+            match action {
+                delivery::Action::DeliverNotice { peer, notice } => self.deliver(peer, notice, me),
+                delivery::Action::Record { acknowledgement: Some(word), .. } => {
+                    let verification = self.verification.clone();
+                    actix::spawn(async move {
+                        let Some(door) = verification.get() else { return };
+                        let note = NoteAcknowledgement { acknowledgement: Box::new(word) };
+                        if let Err(error) = door.ask(note, crate::DEADLINE).await {
+                            tracing::error!(%error, "an acknowledgement could not be kept");
+                        }
+                    });
+                }
+                delivery::Action::Record { notice, holder, standing, .. } => {
+                    if let delivery::Standing::Refused { reason, .. } = standing {
+                        tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
+                        let event =
+                            self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason);
+                        self.write(Change::new(event));
+                    }
+                }
+                delivery::Action::Overflow { notice, holder } => {
+                    tracing::error!(%notice, %holder, "too many obligations; this one waits in the store");
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, peer: NodeId, notice: Cid, me: &Addr<Federation>) {
+        let (premises, network, me) = (self.premises.clone(), self.link.network.clone(), me.clone());
+        actix::spawn(async move {
+            let request = blocking(move || {
+                let absent = || NodeError::NotFound(notice.to_string());
+                let signed = kept::notice(&premises.store, &notice)?.ok_or_else(absent)?.open()?;
+                let publisher = signed.value().publisher;
+                let certificate = if publisher == premises.node() {
+                    premises.certificate.clone()
+                } else {
+                    let head = kept::log_head(&premises.store, &premises.node(), &publisher)?;
+                    head.ok_or_else(absent)?.state.certificate
+                };
+                Ok(NoticeRequest::Deliver { notice: signed, certificate }.encode())
+            })
+            .await;
+            let event = match request {
+                Ok(request) => {
+                    let answer = network.request(peer, Protocol::Notice, request, EXCHANGE).await;
+                    match answer.ok().and_then(|bytes| NoticeResponse::decode(&bytes).ok()) {
+                        Some(response) => delivery::Event::Answered { peer, notice, response },
+                        None => delivery::Event::DeliveryFailed { peer, notice },
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%notice, %error, "a notice that is owed cannot be read");
+                    delivery::Event::DeliveryFailed { peer, notice }
+                }
+            };
+            let _ = me.send(Turn::Delivery(event)).await;
+        });
+    }
+
+    fn send_receipts(&self, giver: NodeId) {
+        if !self.admitted.contains_key(&giver) {
+            return;
+        }
+        let (premises, network) = (self.premises.clone(), self.link.network.clone());
+        actix::spawn(async move {
+            let owed = {
+                let premises = premises.clone();
+                blocking(move || receipts::owed_to(&premises, &giver)).await
+            };
+            for receipt in owed.unwrap_or_default() {
+                let bundle = receipt.value().bundle;
+                let request = NoticeRequest::Receipt(receipt).encode();
+                let answer = network.request(giver, Protocol::Notice, request, EXCHANGE).await;
+                let accepted = answer.ok().and_then(|bytes| NoticeResponse::decode(&bytes).ok());
+                if let Some(NoticeResponse::Accepted) = accepted {
+                    let premises = premises.clone();
+                    if let Err(error) = blocking(move || receipts::accepted(&premises, &giver, &bundle)).await {
+                        tracing::error!(%error, "that a receipt was accepted could not be written down");
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn dial_all(network: &plumb_federation::driver::NetworkHandle, addresses: &[String]) {
+    for address in addresses {
+        if let Ok(address) = address.parse() {
+            let _ = network.dial(address).await;
+        }
+    }
+}
+
+/// Applies verified entries of another's log, then keeps them. Applying comes first: if the node dies between the two,
+/// the entries come again, and applying twice changes nothing more.
+async fn take_entries(
+    premises: Arc<Premises>,
+    verification: Arc<OnceLock<Door<Verification>>>,
+    from: u64,
+    entries: Vec<Vec<u8>>,
+    state: LogState,
+) -> Result<(), NodeError> {
+    let publisher = state.publisher;
+    for entry in &entries {
+        let Ok(LogEntry::Notice(notice)) = LogEntry::decode(entry) else { continue };
+        if notice.value().publisher != publisher {
+            tracing::warn!(%publisher, "a log holds a notice for another publisher; it is kept and not applied");
+            continue;
+        }
+        let door = verification.get().ok_or(NodeError::Offline)?;
+        match door.ask(ApplyNotice { notice: Box::new(notice) }, crate::DEADLINE).await {
+            Ok(_) => {}
+            Err(NodeError::Denied(reason)) => tracing::warn!(%publisher, reason, "a notice was not applied"),
+            Err(error) => return Err(error),
+        }
+    }
+    blocking(move || {
+        let what = format!("{} entries from {from}", entries.len());
+        let mut change = Change::new(premises.event(&publisher.to_string(), "log.sync", publisher, "ok", what));
+        let head = LogHead { state, as_of: premises.now() };
+        kept::put_log_head(&mut change, &premises.node(), &head, from, &entries);
+        premises.store.commit(change)?;
+        Ok(())
+    })
+    .await
+}

@@ -1,0 +1,186 @@
+//! Answering: composes from what retrieval found, seals what is kept, and takes in what others sealed.
+
+mod import;
+mod messages;
+mod saved;
+mod verdict;
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, seal};
+use plumb_core::grounding::{Answer, compose};
+use plumb_core::identity::NodeId;
+use plumb_core::measure::Timestamp;
+use plumb_core::retrieval::Query;
+use plumb_federation::wire::log_entry::LogEntry;
+use plumb_storage::{Change, Records, StorageError};
+
+use crate::door::Door;
+use crate::error::NodeError;
+use crate::federation::{Federation, LogGrew, OweReceipts};
+use crate::kept::{self, SavedAnswer};
+use crate::premises::{Premises, blocking};
+use crate::retrieval::{AssembleContext, Found, Retrieval};
+
+pub use messages::*;
+
+/// Chunks that are put before the composer. It cites at most five; the rest are what it chose from.
+const COMPOSED_MAX: usize = 10;
+
+/// Times that an append to the own log is tried again because somebody else appended first.
+pub(crate) const APPEND_TRIES: usize = 16;
+
+/// Answers.
+pub struct Grounding {
+    premises: Arc<Premises>,
+    retrieval: Door<Retrieval>,
+    federation: Door<Federation>,
+}
+crate::resident!(Grounding, "grounding");
+
+impl Grounding {
+    pub(crate) fn new(
+        premises: Arc<Premises>,
+        retrieval: Door<Retrieval>,
+        federation: Door<Federation>,
+    ) -> Grounding {
+        Grounding { premises, retrieval, federation }
+    }
+}
+
+impl Handler<AnswerQuestion> for Grounding {
+    type Result = ResponseFuture<Result<AnswerView, NodeError>>;
+
+    fn handle(&mut self, ask: AnswerQuestion, _: &mut Context<Self>) -> Self::Result {
+        let (premises, retrieval, federation) =
+            (self.premises.clone(), self.retrieval.clone(), self.federation.clone());
+        Box::pin(async move {
+            let assemble = AssembleContext {
+                caller: ask.caller.clone(),
+                query: ask.query.clone(),
+                k: COMPOSED_MAX,
+                peers: ask.peers,
+                deadline: ask.deadline,
+            };
+            let found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
+            let coverage = found.coverage.clone();
+            let now = premises.now();
+            let (answer, bundle) = blocking(move || {
+                let answer = compose(&Query::new(&ask.query), &found.stats, &found.evidence, now);
+                let bundle = if ask.save { Some(keep(&premises, &ask, &found, &answer, now)?) } else { None };
+                Ok((answer, bundle))
+            })
+            .await?;
+            if let Some(kept) = &bundle {
+                federation.ask(LogGrew, crate::DEADLINE).await?;
+                if !kept.foreign.is_empty() {
+                    federation.ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE).await?;
+                }
+            }
+            Ok(AnswerView { answer, coverage, bundle: bundle.map(|b| b.bundle.to_string()) })
+        })
+    }
+}
+
+/// A bundle that was kept, and the sources in it that others published.
+struct Kept {
+    bundle: cid::Cid,
+    foreign: Vec<(cid::Cid, NodeId)>,
+}
+
+/// Seals an answer and keeps it: blocks, lineage, log entry and audit event in one transaction.
+fn keep(
+    premises: &Premises,
+    ask: &AnswerQuestion,
+    found: &Found,
+    answer: &Answer,
+    now: Timestamp,
+) -> Result<Kept, NodeError> {
+    let sealed = seal(
+        &Contents {
+            answer,
+            stats: &found.stats,
+            evidence: &found.evidence,
+            blocks: &found.blocks,
+            heads: heads(premises, found.evidence.iter().map(|e| e.publisher), now)?,
+            certificate: &premises.certificate,
+            issued_at: now,
+            max_age: ISSUED_MAX_AGE,
+        },
+        &premises.key,
+    )?;
+    let foreign = foreign_sources(premises, found);
+    let row = SavedAnswer {
+        bundle: sealed.bundle,
+        root: sealed.root,
+        answer: plumb_core::content::RawBlock::encode(answer)?.cid,
+        blocks: sealed.blocks.keys().copied().collect(),
+        saved_at: now,
+        person: ask.caller.person.clone(),
+        sensitivity: answer.sensitivity.max(plumb_core::boundary::strictest(
+            found.evidence.iter().map(|e| e.sensitivity),
+        )),
+        org: premises.org(),
+        chunks: found.evidence.iter().map(|e| e.cid).collect(),
+        sources: found.evidence.iter().map(|e| e.chunk.source).collect::<std::collections::BTreeSet<_>>().into_iter().collect(),
+        notices: found.evidence.iter().filter_map(|e| e.caution).collect(),
+        imported: false,
+    };
+    let entry = LogEntry::Bundle { cid: sealed.bundle }.encode();
+    append(premises, now, std::slice::from_ref(&entry), || {
+        let detail = format!("{} chunks, label {}", row.chunks.len(), row.sensitivity);
+        let event = premises.event(&ask.caller.label(), "answer.save", sealed.bundle, "ok", detail);
+        let mut change = Change::new(event);
+        for (cid, bytes) in &sealed.blocks {
+            change.put_block(plumb_core::content::RawBlock { cid: *cid, bytes: bytes.clone() });
+        }
+        kept::put_answer(&mut change, &row);
+        Ok(change)
+    })?;
+    Ok(Kept { bundle: sealed.bundle, foreign })
+}
+
+/// Makes a change that also appends to the own log. Another actor may append at the same moment; then the change is
+/// built and tried again.
+pub(crate) fn append(
+    premises: &Premises,
+    now: Timestamp,
+    entries: &[Vec<u8>],
+    build: impl Fn() -> Result<Change, NodeError>,
+) -> Result<(), NodeError> {
+    for _ in 0..APPEND_TRIES {
+        let mut change = build()?;
+        kept::append_own(&premises.store, &mut change, &premises.key, &premises.certificate, entries, now)?;
+        match premises.store.commit(change) {
+            Ok(_) => return Ok(()),
+            Err(StorageError::Conflict { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(NodeError::Busy { retry_after: crate::door::RETRY_AFTER })
+}
+
+/// What is known of the logs of some publishers.
+fn heads(
+    premises: &Premises,
+    publishers: impl Iterator<Item = NodeId>,
+    now: Timestamp,
+) -> Result<Vec<Head>, NodeError> {
+    let own = premises.node();
+    let mut heads = Vec::new();
+    for publisher in publishers.collect::<std::collections::BTreeSet<_>>() {
+        if let Some(head) = kept::log_head(&premises.store, &own, &publisher)? {
+            // Of its own log a node always knows the end.
+            let as_of = if publisher == own { now } else { head.as_of };
+            heads.push(Head { publisher, checkpoint: head.state.checkpoint, as_of });
+        }
+    }
+    Ok(heads)
+}
+
+fn foreign_sources(premises: &Premises, found: &Found) -> Vec<(cid::Cid, NodeId)> {
+    let own = premises.node();
+    let all = found.evidence.iter().filter(|e| e.publisher != own).map(|e| (e.chunk.source, e.publisher));
+    all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}

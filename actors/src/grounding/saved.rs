@@ -1,0 +1,152 @@
+//! Saved answers: shown as they stand now, and given as files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use plumb_core::boundary::{Sensitivity, readable};
+use plumb_core::exchange::write_car;
+use plumb_core::notice::Effect;
+use plumb_storage::Blocks;
+
+use super::{ExportBundle, Grounding, ListAnswers, SavedAnswerView, ShowAnswer};
+use crate::caller::Caller;
+use crate::error::NodeError;
+use crate::kept::{self, SavedAnswer};
+use crate::premises::{Premises, blocking};
+
+/// Most saved answers that are listed at once.
+const LIST_MAX: usize = 1000;
+
+impl Handler<ListAnswers> for Grounding {
+    type Result = ResponseFuture<Result<Vec<SavedAnswerView>, NodeError>>;
+
+    fn handle(&mut self, ask: ListAnswers, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let mut views = Vec::new();
+            for row in kept::answers(&premises.store, LIST_MAX)? {
+                if views.len() < ask.limit && may_read(&premises, &ask.caller, &row)? {
+                    views.push(view(&premises, &row)?);
+                }
+            }
+            Ok(views)
+        }))
+    }
+}
+
+impl Handler<ShowAnswer> for Grounding {
+    type Result = ResponseFuture<Result<SavedAnswerView, NodeError>>;
+
+    fn handle(&mut self, ask: ShowAnswer, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || view(&premises, &find(&premises, &ask.caller, &ask.bundle)?)))
+    }
+}
+
+impl Handler<ExportBundle> for Grounding {
+    type Result = ResponseFuture<Result<Vec<u8>, NodeError>>;
+
+    fn handle(&mut self, ask: ExportBundle, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let row = find(&premises, &ask.caller, &ask.bundle)?;
+            file_of(&premises, &row)
+        }))
+    }
+}
+
+/// The file of a saved answer, byte for byte as it was sealed.
+pub(super) fn file_of(premises: &Premises, row: &SavedAnswer) -> Result<Vec<u8>, NodeError> {
+    let mut blocks = BTreeMap::new();
+    for cid in &row.blocks {
+        let block = premises.store.block(cid)?.ok_or_else(|| NodeError::Damaged(format!("block {cid} is missing")))?;
+        blocks.insert(block.cid, block.bytes);
+    }
+    Ok(write_car(row.root, &blocks))
+}
+
+/// The saved answer of this name, if the caller may read it.
+fn find(premises: &Arc<Premises>, caller: &Caller, name: &str) -> Result<SavedAnswer, NodeError> {
+    let absent = || NodeError::NotFound(name.to_string());
+    let row = if name == "last" {
+        let mut readable = None;
+        for row in kept::answers(&premises.store, LIST_MAX)? {
+            if may_read(premises, caller, &row)? {
+                readable = Some(row);
+                break;
+            }
+        }
+        readable
+    } else {
+        let bundle = plumb_core::content::parse_cid(name).map_err(|_| absent())?;
+        kept::answer(&premises.store, &bundle)?
+    };
+    match row {
+        Some(row) if may_read(premises, caller, &row)? => Ok(row),
+        _ => Err(absent()),
+    }
+}
+
+/// Who asked may read the answer, and so may whoever may read everything that it rests on (law 1).
+fn may_read(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<bool, NodeError> {
+    if row.person == caller.person {
+        return Ok(true);
+    }
+    let requester = premises.requester(caller)?;
+    for chunk in &row.chunks {
+        match plumb_storage::unit(&premises.store, chunk)? {
+            Some(unit) if readable(&requester, &unit, premises.policy).is_ok() => {}
+            Some(_) => return Ok(false),
+            // Evidence of a peer that was not imported: its label decides, inside the organisation.
+            None if row.sensitivity <= Sensitivity::Internal => {}
+            None => return Ok(false),
+        }
+    }
+    Ok(row.org == requester.org || row.sensitivity == Sensitivity::Public)
+}
+
+fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeError> {
+    let block = premises
+        .store
+        .block(&row.answer)?
+        .ok_or_else(|| NodeError::Damaged(format!("block {} is missing", row.answer)))?;
+    let mut notices = std::collections::BTreeMap::new();
+    for source in &row.sources {
+        for standing in kept::standing_on(&premises.store, source)? {
+            notices.insert(standing.notice, standing.effect);
+        }
+    }
+    let state = if notices.values().any(|e| *e == Effect::Withdraw) {
+        "retracted-source"
+    } else if notices.is_empty() {
+        "current"
+    } else {
+        "caution"
+    };
+    let mut flags = Vec::new();
+    for (cid, effect) in &notices {
+        let Some(kept) = kept::notice(&premises.store, cid)? else { continue };
+        let signed = kept.open()?;
+        let notice = signed.value();
+        let what = match effect {
+            Effect::Withdraw => "evidence of this answer was withdrawn",
+            Effect::Caution | Effect::Restore => "there is a notice about evidence of this answer",
+        };
+        flags.push(format!(
+            "{what}: {} for {} by {}{}",
+            notice.kind.as_str(),
+            notice.reason.as_str(),
+            notice.publisher,
+            if notice.note.is_empty() { String::new() } else { format!(" ({})", notice.note) }
+        ));
+    }
+    Ok(SavedAnswerView {
+        bundle: row.bundle.to_string(),
+        saved_at: row.saved_at.to_string(),
+        answer: block.decode()?,
+        state: state.to_string(),
+        flags,
+        notices: notices.keys().map(ToString::to_string).collect(),
+    })
+}

@@ -1,0 +1,131 @@
+//! The verdict over a bundle file, with what this node knows of its evidence.
+
+use actix::prelude::*;
+use cid::Cid;
+use plumb_core::content::SourceRecord;
+use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::notice::Effect;
+
+use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
+use crate::error::NodeError;
+use crate::kept;
+use crate::premises::{Premises, blocking};
+
+impl Handler<VerifyBundle> for Grounding {
+    type Result = ResponseFuture<Result<VerdictView, NodeError>>;
+
+    fn handle(&mut self, ask: VerifyBundle, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.car)?))))
+    }
+}
+
+/// Verifies with this node's knowledge. The outer error is ours, the inner one the bundle's.
+pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
+    let roots = premises.roots();
+    let failed = std::cell::RefCell::new(None);
+    let status = |cid: &Cid, record: &SourceRecord| match status_of(premises, cid, record) {
+        Ok(status) => status,
+        Err(error) => {
+            failed.borrow_mut().get_or_insert(error);
+            SourceStatus::Unknown
+        }
+    };
+    let verified = verify(car, &Knowledge { now: premises.now(), roots: &roots, status: &status });
+    match failed.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(verified),
+    }
+}
+
+/// What this node knows of a source: what stands against it by name or by its text, else how fresh its publisher's
+/// log is here.
+fn status_of(premises: &Premises, cid: &Cid, record: &SourceRecord) -> Result<SourceStatus, NodeError> {
+    let by_name = kept::standing_on(&premises.store, cid)?;
+    let own = premises.node();
+    let head = kept::log_head(&premises.store, &own, &record.publisher)?;
+    let org = head.as_ref().map(|head| head.state.certificate.value().org);
+    // Only whoever may speak for the source counts; a name alone can be used by anybody.
+    let mut speaks = by_name.iter().filter(|s| s.signer == record.publisher || Some(s.signer) == org);
+    if let Some(standing) = speaks.clone().find(|s| s.effect == Effect::Withdraw) {
+        return Ok(SourceStatus::Withdrawn(standing.notice));
+    }
+    if let Some(standing) = speaks.find(|s| s.effect == Effect::Caution) {
+        return Ok(SourceStatus::Caution(standing.notice));
+    }
+    Ok(match head {
+        _ if record.publisher == own => SourceStatus::CurrentAsOf(premises.now()),
+        Some(head) if !kept::is_forked(&premises.store, &record.publisher)? => SourceStatus::CurrentAsOf(head.as_of),
+        _ => SourceStatus::Unknown,
+    })
+}
+
+impl VerdictView {
+    /// The verdict for a reader.
+    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
+        let empty = VerdictView {
+            verdict: "not_authentic".to_string(),
+            exit_code: 6,
+            summary: String::new(),
+            bundle: None,
+            issuer: None,
+            organisation: None,
+            organisation_name: None,
+            organisation_is_trusted: false,
+            issued_at: None,
+            query: None,
+            checks: Vec::new(),
+            withdrawn: Vec::new(),
+            as_of: None,
+        };
+        let verified = match result {
+            Ok(verified) => verified,
+            Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
+        };
+        let (verdict, exit_code, summary, as_of) = match &verified.verdict {
+            Verdict::Current { as_of } => {
+                ("authentic", 0, format!("authentic, and current as of {as_of}"), Some(as_of.to_string()))
+            }
+            Verdict::Retracted { withdrawn } => {
+                let n = withdrawn.len();
+                let noun = if n == 1 { "source" } else { "sources" };
+                ("retracted", 4, format!("authentic, and retracted: {n} {noun} of its evidence withdrawn"), None)
+            }
+            Verdict::Unconfirmed { since: Some(since) } => (
+                "unconfirmed",
+                5,
+                format!("authentic; whether its evidence still stands was last confirmed at {since}"),
+                Some(since.to_string()),
+            ),
+            Verdict::Unconfirmed { since: None } => {
+                ("unconfirmed", 5, "authentic; whether its evidence still stands is unknown here".to_string(), None)
+            }
+        };
+        let withdrawn = match &verified.verdict {
+            Verdict::Retracted { withdrawn } => withdrawn.as_slice(),
+            Verdict::Current { .. } | Verdict::Unconfirmed { .. } => &[],
+        };
+        VerdictView {
+            verdict: verdict.to_string(),
+            exit_code,
+            summary,
+            bundle: Some(verified.cid.to_string()),
+            issuer: Some(verified.bundle.issuer.to_string()),
+            organisation: Some(verified.bundle.org.to_string()),
+            organisation_name: Some(verified.certificate.value().org_name.clone()),
+            organisation_is_trusted: verified.root_is_trusted,
+            issued_at: Some(verified.bundle.issued_at.to_string()),
+            query: Some(verified.bundle.query.clone()),
+            checks: verified.checks.iter().map(|c| c.what.clone()).collect(),
+            withdrawn: withdrawn
+                .iter()
+                .map(|(source, notice)| WithdrawnView {
+                    source: source.to_string(),
+                    title: verified.sources.get(source).map(|s| s.title.clone()).unwrap_or_default(),
+                    notice: notice.to_string(),
+                })
+                .collect(),
+            as_of,
+        }
+    }
+}

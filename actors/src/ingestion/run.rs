@@ -1,0 +1,365 @@
+//! Running a job: reads, prepares, decides and commits, in batches that share one flush.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use plumb_core::boundary::Sensitivity;
+use plumb_core::knowledge::{Scope, UnitState};
+use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
+use plumb_sources::{Item, Registry, read_source, sniff};
+use plumb_storage::{Change, Position, Records, unit};
+
+use super::intake::{Pending, pending};
+use super::jobs::Job;
+use super::prepare::{Prepared, prepare};
+use super::{IngestSources, JobState, SourceNote};
+use crate::caller::Caller;
+use crate::error::NodeError;
+use crate::kept::{self, SourceRow, SourceState};
+use crate::premises::Premises;
+
+/// Sources in one commit: they share a flush, which is what a commit costs.
+const BATCH_SOURCES: usize = 256;
+/// Bytes in one commit.
+const BATCH_BYTES: usize = 4 << 20;
+/// Notes of one kind that a job keeps; beyond it they are only counted, in the log.
+const NOTES_MAX: usize = 10_000;
+
+/// Runs a job to its end, whatever happens.
+pub(super) fn run(premises: &Premises, job: &Job, ask: IngestSources) {
+    let caller = ask.caller.clone();
+    let outcome = catch_unwind(AssertUnwindSafe(|| Run::new(premises, job, &ask).and_then(|r| r.all(ask.intake.clone()))));
+    let (state, error) = match outcome {
+        Ok(Ok(())) if job.is_cancelled() => (JobState::Cancelled, None),
+        Ok(Ok(())) => (JobState::Done, None),
+        Ok(Err(error)) => (JobState::Failed, Some(error.to_string())),
+        Err(_) => (JobState::Failed, Some("the job ran into a defect of this program; what it had taken in is kept".to_string())),
+    };
+    let id = job.view().id;
+    // Written down first: whoever sees the job ended finds it ended in the store.
+    let mut ended = job.view();
+    ended.state = state;
+    ended.error = error;
+    ended.ended_at = Some(premises.now().to_string());
+    let summary = format!(
+        "{} new, {} unchanged, {} superseded, {} parked, {} refused",
+        ended.new,
+        ended.unchanged,
+        ended.superseded,
+        ended.parked.len(),
+        ended.refused.len()
+    );
+    let event = premises.event(&caller.label(), "job.end", &id, "ok", summary);
+    let mut change = Change::new(event);
+    super::jobs::put_job(&mut change, &job.person, &ended);
+    if let Err(error) = premises.store.commit(change) {
+        tracing::error!(job = id, %error, "the end of a job could not be written down");
+    }
+    job.note(|view| *view = ended);
+}
+
+struct Run<'a> {
+    premises: &'a Premises,
+    job: &'a Job,
+    caller: Caller,
+    scope: Scope,
+    sensitivity: Sensitivity,
+    registry: Registry,
+    dry_run: bool,
+}
+
+/// Sources that will be committed together.
+#[derive(Default)]
+struct Batch {
+    sources: Vec<Prepared>,
+    bytes: usize,
+    addresses: BTreeSet<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(premises: &'a Premises, job: &'a Job, ask: &IngestSources) -> Result<Run<'a>, NodeError> {
+        let scope = match &ask.scope {
+            Some(scope) => scope.clone(),
+            None => Scope::of(premises.department().clone()).map_err(|e| NodeError::Invalid(e.to_string()))?,
+        };
+        let registry = match &ask.adapter {
+            None => premises.registry.clone(),
+            Some(name) => match premises.registry.adapter_named(name) {
+                Some(adapter) => Registry::new(vec![adapter.clone()]).with_limits(premises.registry.limits().clone()),
+                None => return Err(NodeError::Invalid(format!("no adapter is named `{name}`"))),
+            },
+        };
+        Ok(Run {
+            premises,
+            job,
+            caller: ask.caller.clone(),
+            scope,
+            sensitivity: ask.sensitivity.unwrap_or(Sensitivity::Internal),
+            registry,
+            dry_run: ask.dry_run,
+        })
+    }
+
+    fn all(&self, intake: Vec<super::Intake>) -> Result<(), NodeError> {
+        let pending = pending(intake);
+        self.job.note(|view| view.total = pending.len() as u64);
+        let mut batch = Batch::default();
+        let mut position = Position::default();
+        for input in pending {
+            if self.job.is_cancelled() {
+                break;
+            }
+            self.one(input, &mut batch, &mut position)?;
+        }
+        self.commit(&mut batch, &mut position)?;
+        if !self.dry_run {
+            self.premises.index.flush_to(position)?;
+        }
+        Ok(())
+    }
+
+    /// Reads one input: a document, or a container of many items.
+    fn one(&self, input: Pending, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
+        let address = input.address().to_string();
+        let input = match input.load(self.premises) {
+            Ok(input) => input,
+            Err(parked) => {
+                self.job.note(|view| view.seen += 1);
+                self.park(address, parked.to_string());
+                return Ok(());
+            }
+        };
+        let sniffed = sniff(&input.bytes, input.declared.as_deref());
+        let adapter = self.registry.adapter_for(&sniffed).cloned();
+        let mut failed = None;
+        let mut n_items = 0u64;
+        let read = read_source(&self.registry, &input, &mut |item: Item| {
+            n_items += 1;
+            // The file itself was counted once; a container grows the total as it is read.
+            self.job.note(|view| {
+                view.seen += 1;
+                view.total += u64::from(n_items > 1);
+            });
+            let taken = match (item, &adapter) {
+                (Ok(envelope), Some(adapter)) => {
+                    self.job.note(|view| view.stages.parse += 1);
+                    prepare(
+                        self.premises,
+                        adapter.as_ref(),
+                        &envelope,
+                        &self.scope,
+                        self.sensitivity,
+                        &self.caller.person,
+                    )
+                    .and_then(|prepared| self.take(prepared, batch, position))
+                }
+                (Ok(_), None) => Ok(()),
+                (Err(parked), _) => {
+                    self.park(format!("{address}#{}", parked.fragment), parked.parked.to_string());
+                    Ok(())
+                }
+            };
+            match taken {
+                Ok(()) if !self.job.is_cancelled() => ControlFlow::Continue(()),
+                Ok(()) => ControlFlow::Break(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if let Err(parked) = read {
+            self.job.note(|view| view.seen += u64::from(n_items == 0));
+            self.park(address, parked.to_string());
+        } else if n_items == 0 {
+            self.job.note(|view| view.seen += 1);
+        }
+        Ok(())
+    }
+
+    fn take(&self, prepared: Prepared, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
+        self.job.note(|view| {
+            view.stages.chunk += 1;
+            view.stages.enrich += 1;
+            view.stages.embed += 1;
+        });
+        // The same address twice in one batch would be decided on what was there before both.
+        if batch.addresses.contains(&prepared.row.address) {
+            self.commit(batch, position)?;
+        }
+        batch.bytes += prepared.bytes();
+        batch.addresses.insert(prepared.row.address.clone());
+        batch.sources.push(prepared);
+        if batch.sources.len() >= BATCH_SOURCES || batch.bytes >= BATCH_BYTES {
+            self.commit(batch, position)?;
+        }
+        Ok(())
+    }
+
+    fn park(&self, address: String, reason: String) {
+        tracing::info!(address, reason, "parked");
+        self.job.note(|view| push(&mut view.parked, address, reason));
+    }
+
+    /// Decides about each source of the batch and commits them together.
+    fn commit(&self, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
+        let batch = std::mem::take(batch);
+        if batch.sources.is_empty() {
+            return Ok(());
+        }
+        // Between reading what is there and writing what follows nobody else may write the same addresses.
+        let guard = self.premises.ingest_lock();
+        let mut outcomes = Vec::new();
+        let mut change: Option<Change> = None;
+        for prepared in batch.sources {
+            let outcome = self.decide(&prepared)?;
+            self.write(&mut change, &prepared, &outcome)?;
+            outcomes.push((prepared, outcome));
+        }
+        if let (Some(change), false) = (change, self.dry_run) {
+            *position = self.premises.store.commit(change)?;
+        }
+        drop(guard);
+        for (prepared, outcome) in outcomes {
+            self.count(prepared, outcome);
+        }
+        Ok(())
+    }
+
+    fn decide(&self, prepared: &Prepared) -> Result<Outcome, NodeError> {
+        if let Some(notice) = self.barred(prepared)? {
+            return Ok(Outcome::Refused(format!(
+                "its text was withdrawn by notice {notice}; a reinstatement by the publisher brings it back"
+            )));
+        }
+        let row = &prepared.row;
+        match kept::current_of(&self.premises.store, &row.scope, &row.address)? {
+            Some(old) if old.record == row.record && old.state == SourceState::Active => {
+                if row.sensitivity > old.sensitivity { Ok(Outcome::Relabelled(old)) } else { Ok(Outcome::Unchanged) }
+            }
+            Some(old) if old.record != row.record => Ok(Outcome::Superseded(old)),
+            Some(_) | None => Ok(Outcome::New),
+        }
+    }
+
+    /// The notice that keeps a source from becoming active (no resurrection).
+    fn barred(&self, prepared: &Prepared) -> Result<Option<cid::Cid>, NodeError> {
+        let store = &self.premises.store;
+        let texts = std::iter::once(prepared.fingerprint)
+            .chain(prepared.chunks.iter().filter_map(|c| fingerprint_of_chunk(&c.text)));
+        let mut by_text = Vec::new();
+        for text in texts {
+            if kept::is_barred(store, &text)? {
+                by_text.extend(kept::standing_by_text(store, &text)?);
+            }
+        }
+        let by_name = kept::standing_on(store, &prepared.row.record)?;
+        Ok(may_become_active(&by_name, &by_text, &self.premises.node(), &self.premises.org()).err())
+    }
+
+    fn write(&self, change: &mut Option<Change>, prepared: &Prepared, outcome: &Outcome) -> Result<(), NodeError> {
+        let row = &prepared.row;
+        let detail = format!(
+            "{} by {}, {} chunks, {} findings, {}",
+            outcome.word(),
+            row.adapter,
+            prepared.chunks.len(),
+            prepared.n_findings,
+            row.sensitivity
+        );
+        let word = if matches!(outcome, Outcome::Refused(_)) { "refused" } else { "ok" };
+        let event = self.premises.event(&self.caller.label(), "source.ingest", row.record, word, detail);
+        let change = match (outcome, &mut *change) {
+            (Outcome::Unchanged, _) => return Ok(()),
+            (_, Some(change)) => change.audit(event),
+            (_, none) => none.insert(Change::new(event)),
+        };
+        match outcome {
+            Outcome::Unchanged | Outcome::Refused(_) => return Ok(()),
+            Outcome::Relabelled(old) => {
+                // The chunks are the same; only their label rises.
+                let raised = SourceRow { sensitivity: row.sensitivity, ..old.clone() };
+                kept::retitle(change, &raised);
+                for chunk in &old.chunks {
+                    if let Some(mut unit) = unit(&self.premises.store, chunk)? {
+                        unit.sensitivity = row.sensitivity;
+                        change.put_unit(&unit);
+                    }
+                }
+                return Ok(());
+            }
+            Outcome::Superseded(old) => {
+                let superseded = SourceRow { state: SourceState::Superseded(row.record), ..old.clone() };
+                kept::retitle(change, &superseded);
+                for chunk in &old.chunks {
+                    if let Some(mut unit) = unit(&self.premises.store, chunk)? {
+                        unit.state = UnitState::Superseded { by: row.record };
+                        change.put_unit(&unit);
+                    }
+                }
+            }
+            Outcome::New => {}
+        }
+        let holder = row.record.to_bytes();
+        for block in &prepared.blocks {
+            change.put_block(block.clone());
+            change.hold(&block.cid, &holder);
+        }
+        for unit in &prepared.units {
+            change.put_unit(unit);
+        }
+        kept::put_source(change, row);
+        Ok(())
+    }
+
+    fn count(&self, prepared: Prepared, outcome: Outcome) {
+        let address = prepared.row.address;
+        let n_chunks = prepared.chunks.len() as u64;
+        self.job.note(|view| {
+            view.stages.index += 1;
+            view.stages.quality += 1;
+            if let Some(raised) = prepared.raised {
+                push(&mut view.raised, address.clone(), raised);
+            }
+            match outcome {
+                Outcome::New => view.new += 1,
+                Outcome::Superseded(_) => view.superseded += 1,
+                Outcome::Unchanged | Outcome::Relabelled(_) => view.unchanged += 1,
+                Outcome::Refused(reason) => return push(&mut view.refused, address, reason),
+            }
+            view.chunks += n_chunks;
+        });
+    }
+}
+
+fn push(notes: &mut Vec<SourceNote>, address: String, reason: String) {
+    if notes.len() < NOTES_MAX {
+        notes.push(SourceNote { address, reason });
+    }
+}
+
+/// What becomes of a source.
+enum Outcome {
+    New,
+    Unchanged,
+    /// Known, under a label that is not strict enough any more.
+    Relabelled(SourceRow),
+    Superseded(SourceRow),
+    Refused(String),
+}
+
+impl Outcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Outcome::New => "new",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Relabelled(_) => "relabelled",
+            Outcome::Superseded(_) => "superseded",
+            Outcome::Refused(_) => "refused",
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Saved answers and imported bundles.
+//!
+//! | keyspace | key | value |
+//! | --- | --- | --- |
+//! | answers | `b` ‖ CID of the bundle | [`SavedAnswer`] |
+//! | answers | `t` ‖ time ‖ CID of the bundle | nothing: the order of listing |
+//! | lineage | source ‖ bundle | nothing: which answers rest on a source |
+
+use cid::Cid;
+use plumb_core::boundary::Sensitivity;
+use plumb_core::identity::{EntityId, OrgId};
+use plumb_core::measure::Timestamp;
+use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
+use serde::{Deserialize, Serialize};
+
+use super::{SHAPE, time_key};
+
+/// An answer that was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SavedAnswer {
+    /// The bundle.
+    pub bundle: Cid,
+    /// Root of its file: the seal.
+    pub root: Cid,
+    /// The answer's block.
+    pub answer: Cid,
+    /// Every block of its file.
+    pub blocks: Vec<Cid>,
+    /// When it was kept.
+    pub saved_at: Timestamp,
+    /// Who asked, and who may read it beside the label's audience.
+    pub person: EntityId,
+    /// Its label.
+    pub sensitivity: Sensitivity,
+    /// The organisation whose label that is.
+    pub org: OrgId,
+    /// Chunks that it rests on. Whoever may not read one of them may not read it.
+    pub chunks: Vec<Cid>,
+    /// Their sources.
+    pub sources: Vec<Cid>,
+    /// Notices that reach it, in order of arrival.
+    pub notices: Vec<Cid>,
+    /// Whether it came from elsewhere.
+    pub imported: bool,
+}
+
+fn by_cid(bundle: &Cid) -> Vec<u8> {
+    [&b"b"[..], &bundle.to_bytes()].concat()
+}
+
+/// The saved answer of a bundle.
+pub(crate) fn answer(store: &Store, bundle: &Cid) -> Result<Option<SavedAnswer>, StorageError> {
+    store.value(Keyspace::Answers, SHAPE, &by_cid(bundle))
+}
+
+/// Keeps an answer, with its lineage.
+pub(crate) fn put_answer(change: &mut Change, row: &SavedAnswer) {
+    let order = [&b"t"[..], &time_key(row.saved_at), &row.bundle.to_bytes()].concat();
+    change.put(Keyspace::Answers, &order, Vec::new());
+    for source in &row.sources {
+        change.put(Keyspace::Lineage, &[source.to_bytes(), row.bundle.to_bytes()].concat(), Vec::new());
+    }
+    for block in &row.blocks {
+        change.hold(block, &row.bundle.to_bytes());
+    }
+    update_answer(change, row);
+}
+
+/// Writes an answer's row alone: its flags changed.
+pub(crate) fn update_answer(change: &mut Change, row: &SavedAnswer) {
+    change.put_value(Keyspace::Answers, SHAPE, &by_cid(&row.bundle), row);
+}
+
+/// Saved answers, newest first.
+pub(crate) fn answers(store: &Store, limit: usize) -> Result<Vec<SavedAnswer>, StorageError> {
+    let keys = store.scan_back(Keyspace::Answers, b"t", None, limit)?;
+    keys.into_iter().filter_map(|(key, _)| Cid::try_from(&key[9..]).ok()).filter_map(|c| answer(store, &c).transpose()).collect()
+}
+
+/// Saved answers that rest on a source.
+pub(crate) fn answers_citing(store: &Store, source: &Cid) -> Result<Vec<SavedAnswer>, StorageError> {
+    let prefix = source.to_bytes();
+    store
+        .rows(Keyspace::Lineage, &prefix)
+        .filter_map(|row| match row {
+            Ok((key, _)) => {
+                Cid::try_from(&key[prefix.len()..]).ok().and_then(|bundle| answer(store, &bundle).transpose())
+            }
+            Err(error) => Some(Err(error)),
+        })
+        .collect()
+}

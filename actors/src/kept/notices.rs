@@ -1,0 +1,208 @@
+//! Notices, what they bar, who holds what, and to whom a notice is owed.
+//!
+//! | keyspace | key | value |
+//! | --- | --- | --- |
+//! | notices | `n` ‖ notice | [`KeptNotice`] |
+//! | notices | `t` ‖ time ‖ notice | nothing: the order of listing |
+//! | barred | `c` ‖ source ‖ notice, `f` ‖ fingerprint ‖ notice | nothing |
+//! | barred | `u` ‖ notice ‖ notice that undoes it | nothing |
+//! | ledger | `s` ‖ source ‖ holder | the signed receipt |
+//! | ledger | `o` ‖ notice ‖ holder | [`Obligation`] |
+
+use cid::Cid;
+use plumb_core::content::Fingerprint;
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::lifecycle::{Standing, standing};
+use plumb_core::measure::Timestamp;
+use plumb_core::notice::{Notice, Receipt};
+use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
+use serde::{Deserialize, Serialize};
+
+use super::{SHAPE, time_key};
+
+/// A notice as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptNotice {
+    /// The signed notice, as it arrived.
+    #[serde(with = "serde_bytes")]
+    pub signed: Vec<u8>,
+    /// When it was applied here.
+    pub applied_at: Timestamp,
+    /// Units that it changed here.
+    pub n_units: u64,
+    /// Saved answers that it flagged here.
+    pub n_answers: u64,
+}
+
+impl KeptNotice {
+    /// The notice.
+    pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
+        Signed::from_bytes(&self.signed)
+            .map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+    }
+}
+
+/// What a holder owes, and whether it was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Obligation {
+    /// Since when it is open.
+    pub opened_at: Timestamp,
+    /// The signed acknowledgement that closed it.
+    pub acknowledgement: Option<serde_bytes::ByteBuf>,
+}
+
+fn key(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let mut key = vec![tag];
+    parts.iter().for_each(|part| key.extend_from_slice(part));
+    key
+}
+
+fn tail_cid(key: &[u8], prefix: usize) -> Option<Cid> {
+    Cid::try_from(&key[prefix..]).ok()
+}
+
+/// The key of a notice's row.
+pub(crate) fn notice_key(cid: &Cid) -> Vec<u8> {
+    key(b'n', &[&cid.to_bytes()])
+}
+
+/// A notice.
+pub(crate) fn notice(store: &Store, cid: &Cid) -> Result<Option<KeptNotice>, StorageError> {
+    store.value(Keyspace::Notices, SHAPE, &notice_key(cid))
+}
+
+/// Notices, newest first.
+pub(crate) fn notices(store: &Store, limit: usize) -> Result<Vec<KeptNotice>, StorageError> {
+    let keys = store.scan_back(Keyspace::Notices, b"t", None, limit)?;
+    keys.iter().filter_map(|(k, _)| tail_cid(k, 9)).filter_map(|cid| notice(store, &cid).transpose()).collect()
+}
+
+/// Keeps a notice.
+pub(crate) fn put_notice(change: &mut Change, cid: &Cid, kept: &KeptNotice) {
+    change.put(Keyspace::Notices, &key(b't', &[&time_key(kept.applied_at), &cid.to_bytes()]), Vec::new());
+    change.put_value(Keyspace::Notices, SHAPE, &notice_key(cid), kept);
+}
+
+/// Writes what a notice stands against, for ever: sources by CID and texts by fingerprint, or the notice that it
+/// undoes.
+pub(crate) fn bar(change: &mut Change, cid: &Cid, notice: &Notice) {
+    if let Some(undone) = &notice.undoes {
+        change.put(Keyspace::Barred, &key(b'u', &[&undone.to_bytes(), &cid.to_bytes()]), Vec::new());
+        return;
+    }
+    for target in &notice.targets {
+        change.put(Keyspace::Barred, &key(b'c', &[&target.to_bytes(), &cid.to_bytes()]), Vec::new());
+    }
+    for fingerprint in &notice.fingerprints {
+        change.put(Keyspace::Barred, &key(b'f', &[&fingerprint.0, &cid.to_bytes()]), Vec::new());
+    }
+}
+
+fn standing_at(
+    store: &Store,
+    prefix: &[u8],
+    arriving: Option<&Signed<Notice>>,
+) -> Result<Vec<Standing>, StorageError> {
+    let mut found: Vec<(Cid, Signed<Notice>)> = arriving.map(|n| (n.cid(), n.clone())).into_iter().collect();
+    let mut open = |cid: Cid| -> Result<(), StorageError> {
+        if let Some(kept) = notice(store, &cid)? {
+            found.push((cid, kept.open()?));
+        }
+        Ok(())
+    };
+    for row in store.rows(Keyspace::Barred, prefix) {
+        let Some(cid) = tail_cid(&row?.0, prefix.len()) else { continue };
+        open(cid)?;
+        let undone = key(b'u', &[&cid.to_bytes()]);
+        for row in store.rows(Keyspace::Barred, &undone) {
+            if let Some(by) = tail_cid(&row?.0, undone.len()) {
+                open(by)?;
+            }
+        }
+    }
+    Ok(standing(found.iter().map(|(cid, signed)| (*cid, signed.value(), *signed.signer()))))
+}
+
+/// What stands against a source by name.
+pub(crate) fn standing_on(store: &Store, source: &Cid) -> Result<Vec<Standing>, StorageError> {
+    standing_at(store, &key(b'c', &[&source.to_bytes()]), None)
+}
+
+/// What stands against a source by name once a notice that names it, or undoes another, is counted too.
+pub(crate) fn standing_with(
+    store: &Store,
+    source: &Cid,
+    arriving: &Signed<Notice>,
+) -> Result<Vec<Standing>, StorageError> {
+    standing_at(store, &key(b'c', &[&source.to_bytes()]), Some(arriving))
+}
+
+/// What stands against a text.
+pub(crate) fn standing_by_text(store: &Store, text: &Fingerprint) -> Result<Vec<Standing>, StorageError> {
+    standing_at(store, &key(b'f', &[&text.0]), None)
+}
+
+/// Whether anything at all stands against a text: the quick question that every chunk of an ingest asks.
+pub(crate) fn is_barred(store: &Store, text: &Fingerprint) -> Result<bool, StorageError> {
+    Ok(!store.scan(Keyspace::Barred, &key(b'f', &[&text.0]), None, 1)?.is_empty())
+}
+
+/// Notes who holds what.
+pub(crate) fn put_receipt(change: &mut Change, receipt: &Signed<Receipt>) {
+    let value = receipt.value();
+    for source in &value.sources {
+        let key = key(b's', &[&source.to_bytes(), value.importer.as_bytes()]);
+        change.put(Keyspace::Ledger, &key, receipt.to_bytes());
+    }
+}
+
+/// Whoever is known to hold a source.
+pub(crate) fn holders(store: &Store, source: &Cid) -> Result<Vec<NodeId>, StorageError> {
+    let prefix = key(b's', &[&source.to_bytes()]);
+    let mut holders = Vec::new();
+    for row in store.rows(Keyspace::Ledger, &prefix) {
+        let key = row?.0;
+        let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
+        holders.extend(bytes.and_then(|b| NodeId::from_bytes(b).ok()));
+    }
+    Ok(holders)
+}
+
+/// Writes an obligation.
+pub(crate) fn put_obligation(change: &mut Change, notice: &Cid, holder: &NodeId, obligation: &Obligation) {
+    change.put_value(Keyspace::Ledger, SHAPE, &key(b'o', &[&notice.to_bytes(), holder.as_bytes()]), obligation);
+}
+
+/// One obligation.
+pub(crate) fn obligation(store: &Store, notice: &Cid, holder: &NodeId) -> Result<Option<Obligation>, StorageError> {
+    store.value(Keyspace::Ledger, SHAPE, &key(b'o', &[&notice.to_bytes(), holder.as_bytes()]))
+}
+
+/// To whom a notice is owed.
+pub(crate) fn obligations(store: &Store, notice: &Cid) -> Result<Vec<(NodeId, Obligation)>, StorageError> {
+    let prefix = key(b'o', &[&notice.to_bytes()]);
+    let mut all = Vec::new();
+    for row in store.rows(Keyspace::Ledger, &prefix) {
+        let (key, value) = row?;
+        let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
+        if let Some(holder) = bytes.and_then(|b| NodeId::from_bytes(b).ok()) {
+            all.push((holder, plumb_storage::stored::decode(Keyspace::Ledger, SHAPE, &value)?));
+        }
+    }
+    Ok(all)
+}
+
+/// Every obligation: notice, holder, whether it is closed. A restarted node goes on from these.
+pub(crate) fn open_obligations(store: &Store) -> Result<Vec<(Cid, NodeId, Obligation)>, StorageError> {
+    let mut all = Vec::new();
+    for row in store.rows(Keyspace::Ledger, b"o") {
+        let (key, value) = row?;
+        let split = key.len().saturating_sub(32);
+        let holder: Option<[u8; 32]> = key[split..].try_into().ok();
+        let notice = Cid::try_from(&key[1..split]).ok();
+        if let (Some(notice), Some(holder)) = (notice, holder.and_then(|b| NodeId::from_bytes(b).ok())) {
+            all.push((notice, holder, plumb_storage::stored::decode(Keyspace::Ledger, SHAPE, &value)?));
+        }
+    }
+    Ok(all)
+}

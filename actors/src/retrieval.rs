@@ -1,0 +1,228 @@
+//! Finding: boundary first, then the search here and at the peers, then one ranking.
+//!
+//! A requester's rights decide which partitions are opened, before any search; every result passes the same lock once
+//! more on its way out. The peers' statistics and ours are summed before anybody scores, so the ranking is the one
+//! that a single index over everything readable would give.
+
+mod local;
+mod messages;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use plumb_core::boundary::{Access, Sensitivity};
+use plumb_core::content::{Chunk, SourceRecord};
+use plumb_core::grounding::Evidence;
+use plumb_core::identity::NodeId;
+use plumb_core::lifecycle::may_become_active;
+use plumb_core::notice::Effect;
+use plumb_core::retrieval::{QUERY_BYTES_MAX, Query, body_of, merge};
+use plumb_storage::Blocks;
+
+use crate::audit::{Audit, RecordAccess};
+use crate::caller::Caller;
+use crate::door::Door;
+use crate::error::NodeError;
+use crate::federation::{Federation, PeerHit, PeerResults, SearchPeers};
+use crate::kept;
+use crate::premises::{Premises, blocking};
+
+pub use messages::*;
+
+pub(crate) use local::{LocalHit, local_hits, local_stats};
+
+/// Finds.
+pub struct Retrieval {
+    premises: Arc<Premises>,
+    federation: Door<Federation>,
+    audit: Door<Audit>,
+}
+crate::resident!(Retrieval, "retrieval");
+
+impl Retrieval {
+    pub(crate) fn new(premises: Arc<Premises>, federation: Door<Federation>, audit: Door<Audit>) -> Retrieval {
+        Retrieval { premises, federation, audit }
+    }
+}
+
+impl Handler<AssembleContext> for Retrieval {
+    type Result = ResponseFuture<Result<Found, NodeError>>;
+
+    fn handle(&mut self, ask: AssembleContext, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation, audit) = (self.premises.clone(), self.federation.clone(), self.audit.clone());
+        Box::pin(async move {
+            if ask.query.len() > QUERY_BYTES_MAX {
+                return Err(NodeError::Invalid(format!("a question has at most {QUERY_BYTES_MAX} bytes")));
+            }
+            let query = Query::new(&ask.query);
+            let k = ask.k.clamp(1, K_MAX);
+            let requester = premises.requester(&ask.caller)?;
+            let own_stats = {
+                let (premises, requester, query) = (premises.clone(), requester.clone(), query.clone());
+                blocking(move || local_stats(&premises, &requester, &query)).await?
+            };
+            let results = if ask.peers {
+                let search = SearchPeers { query: query.clone(), own_stats: own_stats.clone(), k, deadline: ask.deadline };
+                // The bridge answers by the deadline itself; the margin is for its own work.
+                federation.ask(search, ask.deadline.plus_ms(1_000)).await?
+            } else {
+                PeerResults { stats: own_stats.clone(), peers: Vec::new() }
+            };
+            let found = {
+                let premises = premises.clone();
+                let local_documents = own_stats.n_docs;
+                blocking(move || {
+                    let hits = local_hits(&premises, &requester, &query, &results.stats, k)?;
+                    assemble(&premises, &query, hits, results, k, local_documents)
+                })
+                .await?
+            };
+            audit.ask(access(&premises, &ask.caller, &ask.query, &found), crate::DEADLINE).await?;
+            Ok(found)
+        })
+    }
+}
+
+/// What the audit log says of a search: who, what, how much came back, and what stayed closed.
+fn access(premises: &Premises, caller: &Caller, query: &str, found: &Found) -> RecordAccess {
+    let closed: Vec<&str> = match premises.requester(caller) {
+        Ok(requester) => {
+            let set = premises.readable_set(&requester);
+            let is_closed = |class: &Sensitivity| *set.access(*class) == Access::Closed;
+            Sensitivity::ALL.into_iter().filter(is_closed).map(Sensitivity::as_str).collect()
+        }
+        Err(_) => Vec::new(),
+    };
+    RecordAccess {
+        actor: caller.label(),
+        action: "search".to_string(),
+        subject: query.to_string(),
+        outcome: "allowed".to_string(),
+        detail: format!(
+            "{} results, {} peers asked, partitions not opened: [{}]",
+            found.evidence.len(),
+            found.coverage.peers.len(),
+            closed.join(", ")
+        ),
+    }
+}
+
+/// One ranking out of ours and the peers'.
+fn assemble(
+    premises: &Premises,
+    query: &Query,
+    local: Vec<LocalHit>,
+    results: PeerResults,
+    k: usize,
+    local_documents: u64,
+) -> Result<Found, NodeError> {
+    let own = premises.node();
+    let mut blocks = BTreeMap::new();
+    let mut evidence: BTreeMap<cid::Cid, Evidence> = BTreeMap::new();
+    let mut rankings: Vec<(NodeId, Vec<(cid::Cid, u64)>)> = Vec::new();
+
+    rankings.push((own, local.iter().map(|hit| (hit.chunk_block.cid, hit.score)).collect()));
+    for hit in local {
+        let cid = hit.chunk_block.cid;
+        blocks.insert(hit.source_block.cid, hit.source_block.bytes);
+        blocks.insert(cid, hit.chunk_block.bytes);
+        evidence.insert(
+            cid,
+            Evidence {
+                cid,
+                chunk: hit.chunk,
+                uri: hit.uri,
+                publisher: hit.publisher,
+                score: hit.score,
+                distance: 0,
+                sensitivity: hit.sensitivity,
+                caution: hit.caution,
+            },
+        );
+    }
+    let mut coverage = Coverage { local_documents, peers: Vec::new(), complete: true };
+    for mut peer in results.peers {
+        let mut ranking = Vec::new();
+        for hit in std::mem::take(&mut peer.hits) {
+            // A peer that has not heard of a notice that we have must not bring the evidence back.
+            let Some(caution) = admissible(premises, &hit)? else { continue };
+            let cid = hit.chunk_block.cid;
+            ranking.push((cid, hit.score));
+            blocks.entry(hit.source_block.cid).or_insert(hit.source_block.bytes);
+            blocks.entry(cid).or_insert(hit.chunk_block.bytes);
+            evidence.entry(cid).or_insert(Evidence {
+                cid,
+                chunk: hit.chunk,
+                uri: hit.source.uri,
+                publisher: hit.source.publisher,
+                score: hit.score,
+                distance: 1,
+                sensitivity: hit.sensitivity,
+                caution,
+            });
+        }
+        peer.coverage.hits = ranking.len() as u64;
+        coverage.complete &= peer.coverage.state == "answered";
+        coverage.peers.push(peer.coverage);
+        rankings.push((peer.node, ranking));
+    }
+    let merged = merge(rankings, k);
+    let ranked: Vec<Evidence> = merged.iter().filter_map(|r| evidence.remove(&r.chunk)).collect();
+    let kept: std::collections::BTreeSet<cid::Cid> = ranked.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
+    blocks.retain(|cid, _| kept.contains(cid));
+    Ok(Found {
+        factors: ranked.iter().map(|e| query.frequencies(&body_of(&e.chunk))).collect(),
+        providers: merged.iter().map(|r| r.providers.iter().copied().collect()).collect(),
+        evidence: ranked,
+        stats: results.stats,
+        blocks,
+        coverage,
+        terms: query.terms.clone(),
+    })
+}
+
+/// Whether a peer's hit may be shown; with the notice that counsels caution, if one does.
+fn admissible(premises: &Premises, hit: &PeerHit) -> Result<Option<Option<cid::Cid>>, NodeError> {
+    let by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
+    let mut by_text = kept::standing_by_text(&premises.store, &hit.source.fingerprint)?;
+    if let Some(fingerprint) = plumb_core::lifecycle::fingerprint_of_chunk(&hit.chunk.text) {
+        by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);
+    }
+    if may_become_active(&by_name, &by_text, &hit.source.publisher, &hit.org).is_err() {
+        return Ok(None);
+    }
+    Ok(Some(by_name.iter().find(|s| s.effect == Effect::Caution).map(|s| s.notice)))
+}
+
+impl Handler<ReadBlock> for Retrieval {
+    type Result = ResponseFuture<Result<plumb_core::content::RawBlock, NodeError>>;
+
+    fn handle(&mut self, ask: ReadBlock, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(async move {
+            let requester = premises.requester(&ask.caller)?;
+            blocking(move || {
+                let absent = || NodeError::NotFound(ask.cid.to_string());
+                let block = premises.store.block(&ask.cid)?.ok_or_else(absent)?;
+                // A block is readable as what it is part of; what belongs to no unit is nobody's to read.
+                let chunks = match block.decode::<Chunk>() {
+                    Ok(_) => vec![ask.cid],
+                    Err(_) => match block.decode::<SourceRecord>() {
+                        Ok(_) => kept::source(&premises.store, &ask.cid)?.map(|row| row.chunks).unwrap_or_default(),
+                        Err(_) => Vec::new(),
+                    },
+                };
+                let mut readable = !chunks.is_empty();
+                for chunk in &chunks {
+                    let unit = plumb_storage::unit(&premises.store, chunk)?;
+                    readable &= unit.is_some_and(|u| {
+                        plumb_core::boundary::readable(&requester, &u, premises.policy).is_ok()
+                    });
+                }
+                if readable { Ok(block) } else { Err(absent()) }
+            })
+            .await
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Searching what this node holds, for whoever asks: a person here, or a peer.
+
+use cid::Cid;
+use plumb_core::boundary::{Access, Requester, Sensitivity, readable};
+use plumb_core::content::{Chunk, RawBlock, SourceRecord};
+use plumb_core::identity::NodeId;
+use plumb_core::notice::Effect;
+use plumb_core::retrieval::{Query, TermStats};
+use plumb_storage::{Blocks, unit};
+
+use crate::error::NodeError;
+use crate::kept;
+use crate::premises::Premises;
+
+/// A result of this node's own index.
+pub(crate) struct LocalHit {
+    pub chunk_block: RawBlock,
+    pub chunk: Chunk,
+    pub source_block: RawBlock,
+    pub uri: String,
+    pub publisher: NodeId,
+    pub score: u64,
+    pub sensitivity: Sensitivity,
+    pub caution: Option<Cid>,
+}
+
+/// What this node's collection says of a query's terms, as far as the requester may read all of a partition. The
+/// hidden part of a partition that is readable in part would show in its statistics, so it is left out.
+pub(crate) fn local_stats(
+    premises: &Premises,
+    requester: &Requester,
+    query: &Query,
+) -> Result<TermStats, NodeError> {
+    let set = premises.readable_set(requester);
+    let whole: Vec<Sensitivity> =
+        Sensitivity::ALL.into_iter().filter(|class| *set.access(*class) == Access::Whole).collect();
+    Ok(premises.index.searcher().stats(&whole, &query.terms)?)
+}
+
+/// The best chunks of this node that the requester may read, under the given statistics.
+pub(crate) fn local_hits(
+    premises: &Premises,
+    requester: &Requester,
+    query: &Query,
+    stats: &TermStats,
+    k: usize,
+) -> Result<Vec<LocalHit>, NodeError> {
+    let set = premises.readable_set(requester);
+    let searcher = premises.index.searcher();
+    let mut candidates = Vec::new();
+    for class in Sensitivity::ALL {
+        let access = set.access(class);
+        if *access != Access::Closed {
+            candidates.extend(searcher.candidates(class, access, &query.terms, stats, k)?);
+        }
+    }
+    candidates.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.chunk.cmp(&b.chunk)));
+    let mut hits = Vec::new();
+    for candidate in candidates {
+        if hits.len() == k {
+            break;
+        }
+        // The index may be a moment behind the store, and the store decides: the second lock.
+        let Some(unit) = unit(&premises.store, &candidate.chunk)? else { continue };
+        if !unit.is_active() || readable(requester, &unit, premises.policy).is_err() {
+            continue;
+        }
+        let missing = |cid: &Cid| NodeError::Damaged(format!("block {cid} is missing"));
+        let chunk_block =
+            premises.store.block(&candidate.chunk)?.ok_or_else(|| missing(&candidate.chunk))?;
+        let source_block = premises.store.block(&unit.source)?.ok_or_else(|| missing(&unit.source))?;
+        let record: SourceRecord = source_block.decode()?;
+        let caution = kept::standing_on(&premises.store, &unit.source)?
+            .into_iter()
+            .find(|s| s.effect == Effect::Caution)
+            .map(|s| s.notice);
+        hits.push(LocalHit {
+            chunk: chunk_block.decode()?,
+            chunk_block,
+            source_block,
+            uri: record.uri,
+            publisher: record.publisher,
+            score: candidate.score,
+            sensitivity: unit.sensitivity,
+            caution,
+        });
+    }
+    Ok(hits)
+}

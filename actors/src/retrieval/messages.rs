@@ -1,0 +1,215 @@
+//! What the retrieval actor answers.
+
+use plumb_core::grounding::Evidence;
+use plumb_core::measure::Duration;
+use plumb_core::retrieval::TermStats;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+use crate::NodeError;
+use crate::caller::Caller;
+
+/// Results where nobody says how many.
+pub const K_DEFAULT: usize = 10;
+/// Most results of one search.
+pub const K_MAX: usize = 100;
+
+/// Searches what the caller may read, here and, if asked, at the peers.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Found, NodeError>")]
+pub struct AssembleContext {
+    /// Who asks.
+    pub caller: Caller,
+    /// The question.
+    pub query: String,
+    /// At most so many results.
+    pub k: usize,
+    /// Whether peers are asked too.
+    pub peers: bool,
+    /// How long peers have.
+    pub deadline: Duration,
+}
+
+/// What was found, for the composer.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// In rank order.
+    pub evidence: Vec<Evidence>,
+    /// The statistics under which it was ranked.
+    pub stats: TermStats,
+    /// Blocks of the chunks and their source records.
+    pub blocks: BTreeMap<cid::Cid, Vec<u8>>,
+    /// Providers of each chunk, in rank order.
+    pub providers: Vec<Vec<plumb_core::identity::NodeId>>,
+    /// Who was asked, and what came of it.
+    pub coverage: Coverage,
+    /// Per result in rank order: how often each term of the question occurs, and how many terms the chunk has.
+    pub factors: Vec<(Vec<u32>, u64)>,
+    /// The question's terms.
+    pub terms: Vec<String>,
+}
+
+/// Who was asked, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Coverage {
+    /// Documents of this node that the caller may read.
+    pub local_documents: u64,
+    /// Peers that were asked.
+    pub peers: Vec<PeerCoverage>,
+    /// Whether every peer that was asked answered. If not, a missing one could change the result.
+    pub complete: bool,
+}
+
+/// One peer in a federated search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PeerCoverage {
+    /// The peer: a `did:key`.
+    pub node: String,
+    /// Its organisation and department, as its certificate says.
+    pub name: String,
+    /// `answered`, `denied`, `busy`, `timed_out`, `unreachable`, `invalid`.
+    pub state: String,
+    /// More words, where there are any.
+    pub detail: Option<String>,
+    /// Results that came from it.
+    pub hits: u64,
+    /// How long ago its log was last confirmed, in milliseconds; `null` if never.
+    pub feed_age_ms: Option<u64>,
+}
+
+/// A result as its reader sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HitView {
+    /// The chunk.
+    pub chunk: String,
+    /// Its source record.
+    pub source: String,
+    /// Its source's address as others see it.
+    pub uri: String,
+    /// Its source's title.
+    pub title: String,
+    /// Headings above it.
+    pub headings: Vec<String>,
+    /// Page, where there are pages.
+    pub page: Option<u32>,
+    /// The text.
+    pub text: String,
+    /// Score in millionths of a BM25 unit.
+    pub score: u64,
+    /// How sensitive.
+    pub sensitivity: String,
+    /// Who published it.
+    pub publisher: String,
+    /// Who gave it.
+    pub providers: Vec<String>,
+    /// A notice that counsels caution.
+    pub caution: Option<String>,
+    /// Every factor of the score, if asked for.
+    pub explain: Option<Explanation>,
+}
+
+/// Every factor of a score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Explanation {
+    /// `BM25` (RET-20).
+    pub method: String,
+    /// Documents in the statistics.
+    pub n_docs: u64,
+    /// Terms in all of them.
+    pub n_terms: u64,
+    /// Terms of this chunk.
+    pub chunk_terms: u64,
+    /// Per term of the question.
+    pub terms: Vec<TermFactor>,
+}
+
+/// One term's part in a score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TermFactor {
+    /// The term.
+    pub term: String,
+    /// Occurrences in the chunk.
+    pub tf: u32,
+    /// Documents that hold it.
+    pub df: u64,
+    /// Inverse document frequency in millionths.
+    pub idf_micro: u64,
+    /// Its part of the score in millionths.
+    pub score_micro: u64,
+}
+
+/// The results of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SearchView {
+    /// The question.
+    pub query: String,
+    /// The results, best first.
+    pub hits: Vec<HitView>,
+    /// Who was asked.
+    pub coverage: Coverage,
+}
+
+impl Found {
+    /// The results for a reader.
+    pub fn view(&self, query: &str, explain: bool) -> SearchView {
+        let hits = self
+            .evidence
+            .iter()
+            .enumerate()
+            .map(|(i, e)| HitView {
+                chunk: e.cid.to_string(),
+                source: e.chunk.source.to_string(),
+                uri: e.uri.clone(),
+                title: e.chunk.title.clone(),
+                headings: e.chunk.headings.clone(),
+                page: e.chunk.page,
+                text: e.chunk.text.clone(),
+                score: e.score,
+                sensitivity: e.sensitivity.to_string(),
+                publisher: e.publisher.to_string(),
+                providers: self.providers[i].iter().map(ToString::to_string).collect(),
+                caution: e.caution.map(|c| c.to_string()),
+                explain: explain.then(|| self.explain(i)),
+            })
+            .collect();
+        SearchView { query: query.to_string(), hits, coverage: self.coverage.clone() }
+    }
+
+    fn explain(&self, i: usize) -> Explanation {
+        let (tf, chunk_terms) = &self.factors[i];
+        let terms = self
+            .terms
+            .iter()
+            .zip(tf)
+            .zip(&self.stats.doc_freq)
+            .map(|((term, tf), df)| {
+                let one = TermStats { doc_freq: vec![*df], ..self.stats.clone() };
+                TermFactor {
+                    term: term.clone(),
+                    tf: *tf,
+                    df: *df,
+                    idf_micro: plumb_core::retrieval::idf_micro(self.stats.n_docs, *df),
+                    score_micro: plumb_core::retrieval::bm25(&one, &[*tf], *chunk_terms),
+                }
+            })
+            .collect();
+        Explanation {
+            method: "BM25".to_string(),
+            n_docs: self.stats.n_docs,
+            n_terms: self.stats.n_terms,
+            chunk_terms: *chunk_terms,
+            terms,
+        }
+    }
+}
+
+/// Gives a block, if the caller may read what it belongs to.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<plumb_core::content::RawBlock, NodeError>")]
+pub struct ReadBlock {
+    /// Who asks.
+    pub caller: Caller,
+    /// Its name.
+    pub cid: cid::Cid,
+}

@@ -1,0 +1,184 @@
+//! Verifying: publishes notices, applies those that arrive, and keeps the ledger of who is owed what.
+//!
+//! A notice changes exactly what depends on what it names, in one transaction with its audit events; applying it
+//! twice changes nothing more.
+
+mod apply;
+mod messages;
+mod publish;
+mod views;
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use plumb_core::identity::Signed;
+use plumb_core::notice::{Acknowledgement, AcknowledgementTag};
+use plumb_storage::{Change, Records};
+
+use crate::door::Door;
+use crate::error::NodeError;
+use crate::federation::{Federation, LogGrew};
+use crate::kept::{self, KeptNotice, Obligation};
+use crate::premises::{Premises, blocking};
+
+pub use messages::*;
+
+/// Verifies.
+pub struct Verification {
+    premises: Arc<Premises>,
+    federation: Door<Federation>,
+}
+crate::resident!(Verification, "verification");
+
+impl Verification {
+    pub(crate) fn new(premises: Arc<Premises>, federation: Door<Federation>) -> Verification {
+        Verification { premises, federation }
+    }
+}
+
+impl Handler<PublishNotice> for Verification {
+    type Result = ResponseFuture<Result<NoticeView, NodeError>>;
+
+    fn handle(&mut self, ask: PublishNotice, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let cid = {
+                let premises = premises.clone();
+                blocking(move || publish::publish(&premises, &ask)).await?
+            };
+            federation.ask(LogGrew, crate::DEADLINE).await?;
+            blocking(move || views::view(&premises, &cid)).await
+        })
+    }
+}
+
+impl Handler<ApplyNotice> for Verification {
+    type Result = ResponseFuture<Result<Signed<Acknowledgement>, NodeError>>;
+
+    fn handle(&mut self, ask: ApplyNotice, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let (acknowledgement, passes_on) = blocking(move || {
+                let kept = apply::apply(&premises, &ask.notice, "federation", None)?;
+                let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
+                Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
+            })
+            .await?;
+            // Whoever passed evidence on owes the notice to its own importers.
+            if passes_on {
+                federation.ask(LogGrew, crate::DEADLINE).await?;
+            }
+            Ok(acknowledgement)
+        })
+    }
+}
+
+fn acknowledge(
+    premises: &Premises,
+    notice: &cid::Cid,
+    kept: &KeptNotice,
+) -> Result<Signed<Acknowledgement>, NodeError> {
+    let acknowledgement = Acknowledgement {
+        tag: AcknowledgementTag,
+        notice: *notice,
+        by: premises.node(),
+        n_units: kept.n_units,
+        n_answers: kept.n_answers,
+        at: kept.applied_at,
+    };
+    Ok(Signed::seal(acknowledgement, &premises.key)?)
+}
+
+impl Handler<NoteReceipt> for Verification {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: NoteReceipt, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let owes = blocking(move || note_receipt(&premises, &ask)).await?;
+            if owes { federation.ask(LogGrew, crate::DEADLINE).await } else { Ok(()) }
+        })
+    }
+}
+
+/// Keeps a receipt. A notice that already stands against what it names is owed at once. Returns whether one is.
+fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeError> {
+    let receipt = ask.receipt.value();
+    if *ask.receipt.signer() != receipt.importer || receipt.from != premises.node() {
+        return Err(NodeError::Denied("a receipt is signed by its importer and made out to whoever gave the evidence".into()));
+    }
+    if receipt.sources.is_empty() || receipt.sources.len() > plumb_core::notice::RECEIPT_SOURCES_MAX {
+        return Err(NodeError::Invalid("a receipt names some sources, and not too many".into()));
+    }
+    let mut change = Change::new(premises.event(
+        &receipt.importer.to_string(),
+        "receipt.note",
+        receipt.bundle,
+        "ok",
+        format!("holds {} sources", receipt.sources.len()),
+    ));
+    kept::put_receipt(&mut change, &ask.receipt);
+    let mut owes = false;
+    for source in &receipt.sources {
+        for standing in kept::standing_on(&premises.store, source)? {
+            if kept::obligation(&premises.store, &standing.notice, &receipt.importer)?.is_none() {
+                let obligation = Obligation { opened_at: premises.now(), acknowledgement: None };
+                kept::put_obligation(&mut change, &standing.notice, &receipt.importer, &obligation);
+                owes = true;
+            }
+        }
+    }
+    premises.store.commit(change)?;
+    Ok(owes)
+}
+
+impl Handler<NoteAcknowledgement> for Verification {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: NoteAcknowledgement, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let value = ask.acknowledgement.value();
+            if *ask.acknowledgement.signer() != value.by {
+                return Err(NodeError::Denied("an acknowledgement is signed by the holder that it names".into()));
+            }
+            let Some(obligation) = kept::obligation(&premises.store, &value.notice, &value.by)? else {
+                return Err(NodeError::NotFound(value.notice.to_string()));
+            };
+            if obligation.acknowledgement.is_some() {
+                return Ok(());
+            }
+            let detail = format!("{} units, {} answers", value.n_units, value.n_answers);
+            let event = premises.event(&value.by.to_string(), "notice.acknowledge", value.notice, "ok", detail);
+            let mut change = Change::new(event);
+            let closed = Obligation {
+                acknowledgement: Some(serde_bytes::ByteBuf::from(ask.acknowledgement.to_bytes())),
+                ..obligation
+            };
+            kept::put_obligation(&mut change, &value.notice, &value.by, &closed);
+            premises.store.commit(change)?;
+            Ok(())
+        }))
+    }
+}
+
+impl Handler<ListNotices> for Verification {
+    type Result = ResponseFuture<Result<Vec<NoticeView>, NodeError>>;
+
+    fn handle(&mut self, ask: ListNotices, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let all = kept::notices(&premises.store, ask.limit)?;
+            all.iter().map(|kept| views::view(&premises, &kept.open()?.cid())).collect()
+        }))
+    }
+}
+
+impl Handler<ShowNotice> for Verification {
+    type Result = ResponseFuture<Result<NoticeView, NodeError>>;
+
+    fn handle(&mut self, ask: ShowNotice, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || views::view(&premises, &ask.notice)))
+    }
+}

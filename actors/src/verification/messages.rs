@@ -1,0 +1,129 @@
+//! What the verification actor answers.
+
+use cid::Cid;
+use plumb_core::identity::Signed;
+use plumb_core::notice::{Acknowledgement, Notice, NoticeKind, Reason, Receipt};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::NodeError;
+use crate::caller::Caller;
+
+/// Publishes a notice about sources of this node.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<NoticeView, NodeError>")]
+pub struct PublishNotice {
+    /// Who.
+    pub caller: Caller,
+    /// What kind.
+    pub kind: NoticeKind,
+    /// Why.
+    pub reason: Reason,
+    /// In words.
+    pub note: String,
+    /// Sources: CIDs, addresses or ends of addresses. For a reinstatement: the notice that no longer holds.
+    pub targets: Vec<String>,
+}
+
+/// Applies a notice that arrived. Answers with the signed acknowledgement; applying twice changes nothing more.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Signed<Acknowledgement>, NodeError>")]
+pub struct ApplyNotice {
+    /// The notice; its signature holds.
+    pub notice: Box<Signed<Notice>>,
+}
+
+/// Notes that somebody holds evidence of ours, or passed on by us.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct NoteReceipt {
+    /// The receipt; its signature holds.
+    pub receipt: Box<Signed<Receipt>>,
+}
+
+/// Notes that an obligation was fulfilled.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct NoteAcknowledgement {
+    /// The acknowledgement; its signature holds.
+    pub acknowledgement: Box<Signed<Acknowledgement>>,
+}
+
+/// Lists notices, newest first.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Vec<NoticeView>, NodeError>")]
+pub struct ListNotices {
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Shows a notice with its obligations.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<NoticeView, NodeError>")]
+pub struct ShowNotice {
+    /// Its CID.
+    pub notice: Cid,
+}
+
+/// A notice as an operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NoticeView {
+    /// Its CID.
+    pub notice: String,
+    /// What kind.
+    pub kind: String,
+    /// Why.
+    pub reason: String,
+    /// In words.
+    pub note: String,
+    /// Sources that it names, each with its title where it is held here.
+    pub targets: Vec<TargetView>,
+    /// Whose evidence it is.
+    pub publisher: String,
+    /// Who signed.
+    pub signer: String,
+    /// When, as its publisher says.
+    pub issued_at: String,
+    /// The notice that it undoes.
+    pub undoes: Option<String>,
+    /// Whether it was applied here, and what that changed.
+    pub applied: Option<AppliedView>,
+    /// Whoever is known to hold what it names, and whether they have applied it. Only its publisher and whoever
+    /// passed the evidence on know of any.
+    pub receipts: Vec<ObligationView>,
+}
+
+/// A source that a notice names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TargetView {
+    /// Its record.
+    pub source: String,
+    /// Its title, if it is held here.
+    pub title: Option<String>,
+}
+
+/// What applying a notice changed here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AppliedView {
+    /// When.
+    pub at: String,
+    /// Units changed.
+    pub units: u64,
+    /// Saved answers flagged.
+    pub answers: u64,
+}
+
+/// One holder that a notice is owed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ObligationView {
+    /// The holder.
+    pub holder: String,
+    /// `open` or `acknowledged`.
+    pub state: String,
+    /// When it was acknowledged, as the holder says; or since when it is open.
+    pub at: String,
+    /// Units that it changed there.
+    pub units: Option<u64>,
+    /// Saved answers that it flagged there.
+    pub answers: Option<u64>,
+}

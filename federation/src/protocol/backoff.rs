@@ -1,0 +1,74 @@
+//! How long to wait after a failure: twice as long after each, up to a bound, and never all at once.
+
+use plumb_core::measure::{Duration, Timestamp};
+
+use super::Random;
+
+/// Whether a moment that was set at most `longest` ahead has come. A wall clock may be set back; then the moment is
+/// further ahead than anyone can have set it, and counts as come.
+pub(super) fn is_due(at: Timestamp, longest: Duration, now: Timestamp) -> bool {
+    at <= now || now.plus(longest) < at
+}
+
+/// Whether a span has passed since a moment. If the clock was set back, nobody knows, and it counts as passed.
+pub(super) fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bool {
+    now < since || span <= now.since(since)
+}
+
+/// A way to wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backoff {
+    /// After the first failure.
+    pub(super) first: Duration,
+    /// At most.
+    pub(super) longest: Duration,
+}
+
+impl Backoff {
+    /// The wait after so many failures in a row: between half of it and all of it, so that nodes that failed together do
+    /// not come back together (Brooker, "Exponential backoff and jitter", 2015).
+    pub(super) fn after(self, n_failures: u32, random: &mut Random) -> Duration {
+        let doubled = 1u64
+            .checked_shl(n_failures.saturating_sub(1))
+            .and_then(|factor| self.first.0.checked_mul(factor))
+            .unwrap_or(self.longest.0);
+        let whole = doubled.min(self.longest.0);
+        let half = whole / 2;
+        Duration(half + random.below(whole - half + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_stops_nothing() {
+        let (hour, minute) = (Duration::seconds(3600), Duration::seconds(60));
+        let at = Timestamp(10_000_000);
+        assert!(!is_due(at.plus(minute), minute, at) && is_due(at, minute, at));
+        assert!(is_due(at.plus(hour), minute, at));
+        assert!(!has_passed(at, minute, at.plus(Duration(1))) && has_passed(at, minute, at.plus(minute)));
+        assert!(has_passed(at.plus(hour), minute, at));
+    }
+
+    #[test]
+    fn waits_grow_to_their_bound() {
+        let backoff = Backoff {
+            first: Duration(1_000),
+            longest: Duration(60_000),
+        };
+        let mut random = Random::from_seed(3);
+        for (n, least, most) in [
+            (0, 500, 1_000),
+            (1, 500, 1_000),
+            (2, 1_000, 2_000),
+            (5, 8_000, 16_000),
+            (7, 30_000, 60_000),
+            (u32::MAX, 30_000, 60_000),
+        ] {
+            let wait = backoff.after(n, &mut random).0;
+            assert!((least..=most).contains(&wait), "{n}: {wait}");
+        }
+    }
+}

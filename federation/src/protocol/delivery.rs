@@ -1,0 +1,411 @@
+//! Delivery: who still owes an acknowledgement for which notice, and when to try again.
+//!
+//! Whoever imported evidence gave a receipt for it, so a notice has a finite list of holders. Each is an obligation,
+//! closed by one thing only: an acknowledgement that the holder signed. A refusal, an error, a silence leaves it open and
+//! visible, and it is tried again for as long as the holder exists. After the acknowledgement nothing is sent again,
+//! also after a restart.
+
+use std::collections::BTreeMap;
+
+use cid::Cid;
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::notice::Acknowledgement;
+
+use super::Random;
+use super::backoff::{Backoff, has_passed, is_due};
+use crate::wire::notice::NoticeResponse;
+
+/// Most deliveries in flight to one holder. Notices are applied one after the other there anyway.
+pub const DELIVERIES_PER_PEER_MAX: usize = 4;
+
+/// Most obligations that are kept: a thousand notices with a thousand holders each.
+pub const OBLIGATIONS_MAX: usize = 1 << 20;
+
+/// When a delivery that nobody reports on counts as failed. Applying a notice may take a cascade.
+pub const DELIVERY_TIMEOUT: Duration = Duration::seconds(60);
+
+/// After a silence or an error.
+const BACKOFF: Backoff = Backoff {
+    first: Duration::seconds(2),
+    longest: Duration::seconds(600),
+};
+
+/// After a refusal. It is an answer; what changes it is a person, or an update, so it is not asked for every minute.
+const REFUSED: Backoff = Backoff {
+    first: Duration::seconds(300),
+    longest: Duration::seconds(6 * 3600),
+};
+
+/// How an obligation stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing was heard yet.
+    Open,
+    /// The holder said no. It is owed all the same.
+    Refused {
+        /// When.
+        at: Timestamp,
+        /// Why, in its words.
+        reason: String,
+    },
+    /// The holder has applied it. This is the end.
+    Acknowledged {
+        /// When it was heard here.
+        at: Timestamp,
+    },
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "an event lives for one call")]
+pub enum Event {
+    /// A holder owes an acknowledgement. One that is known already is known.
+    Obliged {
+        /// For which notice.
+        notice: Cid,
+        /// Who.
+        holder: NodeId,
+    },
+    /// A peer is admitted.
+    PeerAdmitted {
+        /// Who.
+        peer: NodeId,
+    },
+    /// A peer is gone.
+    PeerLost {
+        /// Who.
+        peer: NodeId,
+    },
+    /// A holder answered a delivery.
+    Answered {
+        /// Who.
+        peer: NodeId,
+        /// Which notice was delivered.
+        notice: Cid,
+        /// The answer.
+        response: NoticeResponse,
+    },
+    /// An acknowledgement came by another way.
+    AcknowledgementReceived {
+        /// The holder's word. Its signature was checked when it was read.
+        acknowledgement: Signed<Acknowledgement>,
+    },
+    /// A delivery was not answered, or the answer could not be decoded.
+    DeliveryFailed {
+        /// By whom.
+        peer: NodeId,
+        /// Which notice was delivered.
+        notice: Cid,
+    },
+    /// Time passed. Once a second is enough.
+    Tick,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "an action lives for one call")]
+pub enum Action {
+    /// Send a notice, with its publisher's certificate. Report [`Event::Answered`] or [`Event::DeliveryFailed`].
+    DeliverNotice {
+        /// To whom.
+        peer: NodeId,
+        /// Which.
+        notice: Cid,
+    },
+    /// Store how an obligation stands.
+    Record {
+        /// Which notice.
+        notice: Cid,
+        /// Who owes.
+        holder: NodeId,
+        /// How it stands.
+        standing: Standing,
+        /// The holder's word, if this is the end.
+        acknowledgement: Option<Signed<Acknowledgement>>,
+    },
+    /// There are [`OBLIGATIONS_MAX`] already. This one is not kept here: it stays in the store, for a person to see.
+    Overflow {
+        /// Which notice.
+        notice: Cid,
+        /// Who owes.
+        holder: NodeId,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Obligation {
+    standing: Standing,
+    n_failures: u32,
+    retry_at: Timestamp,
+    sent_at: Option<Timestamp>,
+}
+
+/// Keeps the obligations of this node's notices. One for the whole node.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// By holder first, since deliveries follow the peers that are there.
+    obligations: BTreeMap<NodeId, BTreeMap<Cid, Obligation>>,
+    n_obligations: usize,
+    /// Admitted peers, and how many deliveries are in flight to each.
+    peers: BTreeMap<NodeId, usize>,
+    random: Random,
+}
+
+impl Delivery {
+    /// Takes up what is stored, closed obligations too: they are what keeps a notice from being sent again.
+    pub fn restore(
+        stored: impl IntoIterator<Item = (Cid, NodeId, Standing)>,
+        seed: u64,
+    ) -> Delivery {
+        let mut delivery = Delivery {
+            obligations: BTreeMap::new(),
+            n_obligations: 0,
+            peers: BTreeMap::new(),
+            random: Random::from_seed(seed),
+        };
+        for (notice, holder, standing) in stored {
+            delivery.keep(notice, holder, standing);
+        }
+        delivery
+    }
+
+    /// How the obligations of a notice stand, by holder.
+    pub fn standings(&self, notice: &Cid) -> BTreeMap<NodeId, &Standing> {
+        let of_holder = |(holder, owed): (&NodeId, &BTreeMap<Cid, Obligation>)| {
+            owed.contains_key(notice).then_some(*holder)
+        };
+        let holders: Vec<NodeId> = self.obligations.iter().filter_map(of_holder).collect();
+        holders
+            .into_iter()
+            .filter_map(|holder| Some((holder, &self.obligations.get(&holder)?.get(notice)?.standing)))
+            .collect()
+    }
+
+    /// How many obligations are not closed.
+    pub fn n_open(&self) -> usize {
+        let all = self.obligations.values().flat_map(BTreeMap::values);
+        all.filter(|o| !o.is_closed()).count()
+    }
+
+    /// Takes one event. The actions are to be performed in order.
+    pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Obliged { notice, holder } => self.obliged(notice, holder, &mut actions),
+            Event::PeerAdmitted { peer } => {
+                self.peers.entry(peer).or_default();
+                // A new connection is news: what waited for the next try is tried now.
+                self.each_open(&peer, |obligation| {
+                    if obligation.standing == Standing::Open {
+                        obligation.n_failures = 0;
+                        obligation.retry_at = now;
+                    }
+                });
+                self.send(now, &peer, &mut actions);
+            }
+            Event::PeerLost { peer } => {
+                self.peers.remove(&peer);
+                self.each_open(&peer, |obligation| obligation.sent_at = None);
+            }
+            Event::Answered {
+                peer,
+                notice,
+                response,
+            } => self.answered(now, peer, notice, response, &mut actions),
+            Event::AcknowledgementReceived { acknowledgement } => {
+                self.acknowledged(now, acknowledgement, &mut actions);
+            }
+            Event::DeliveryFailed { peer, notice } => self.failed(now, peer, notice, BACKOFF),
+            Event::Tick => self.tick(now, &mut actions),
+        }
+        actions
+    }
+
+    fn keep(&mut self, notice: Cid, holder: NodeId, standing: Standing) {
+        let fresh = Obligation {
+            standing,
+            n_failures: 0,
+            retry_at: Timestamp(0),
+            sent_at: None,
+        };
+        let owed = self.obligations.entry(holder).or_default();
+        match owed.get_mut(&notice) {
+            Some(known) if known.is_closed() => {}
+            Some(known) => *known = fresh,
+            None => {
+                owed.insert(notice, fresh);
+                self.n_obligations += 1;
+            }
+        }
+    }
+
+    fn obliged(&mut self, notice: Cid, holder: NodeId, actions: &mut Vec<Action>) {
+        let known = self.obligations.get(&holder).and_then(|owed| owed.get(&notice));
+        if known.is_some() {
+            return;
+        }
+        if OBLIGATIONS_MAX <= self.n_obligations {
+            actions.push(Action::Overflow { notice, holder });
+            return;
+        }
+        self.keep(notice, holder, Standing::Open);
+        actions.push(Action::Record {
+            notice,
+            holder,
+            standing: Standing::Open,
+            acknowledgement: None,
+        });
+    }
+
+    fn answered(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        notice: Cid,
+        response: NoticeResponse,
+        actions: &mut Vec<Action>,
+    ) {
+        match response {
+            NoticeResponse::Acknowledged(word) => {
+                // The word of someone else, or for something else, closes what it closes, and not this.
+                let is_it = word.value().notice == notice && *word.signer() == peer;
+                if !is_it {
+                    self.failed(now, peer, notice, BACKOFF);
+                }
+                self.acknowledged(now, word, actions);
+            }
+            NoticeResponse::Refused { reason } => {
+                self.refused(now, peer, notice, reason, actions);
+            }
+            NoticeResponse::Busy { retry_after_ms } => {
+                self.failed(now, peer, notice, BACKOFF);
+                if let Some(obligation) = self.open(&peer, &notice) {
+                    let asked = now.plus(Duration(retry_after_ms));
+                    obligation.retry_at = obligation.retry_at.max(asked);
+                }
+            }
+            NoticeResponse::Accepted | NoticeResponse::Unknown(_) => {
+                self.failed(now, peer, notice, BACKOFF);
+            }
+        }
+    }
+
+    /// A holder's word. It counts if the holder signed it for a notice that it owes; whoever brought it.
+    fn acknowledged(
+        &mut self,
+        now: Timestamp,
+        word: Signed<Acknowledgement>,
+        actions: &mut Vec<Action>,
+    ) {
+        let (notice, holder) = (word.value().notice, word.value().by);
+        if *word.signer() != holder {
+            return;
+        }
+        self.land(&holder, &notice);
+        if let Some(obligation) = self.open(&holder, &notice) {
+            obligation.standing = Standing::Acknowledged { at: now };
+            actions.push(Action::Record {
+                notice,
+                holder,
+                standing: obligation.standing.clone(),
+                acknowledgement: Some(word),
+            });
+        }
+        self.send(now, &holder, actions);
+    }
+
+    fn refused(
+        &mut self,
+        now: Timestamp,
+        holder: NodeId,
+        notice: Cid,
+        reason: String,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Some(obligation) = self.open(&holder, &notice) {
+            obligation.standing = Standing::Refused { at: now, reason };
+            let standing = obligation.standing.clone();
+            actions.push(Action::Record {
+                notice,
+                holder,
+                standing,
+                acknowledgement: None,
+            });
+        }
+        self.failed(now, holder, notice, REFUSED);
+    }
+
+    fn failed(&mut self, now: Timestamp, holder: NodeId, notice: Cid, backoff: Backoff) {
+        self.land(&holder, &notice);
+        let mut random = self.random.child();
+        if let Some(obligation) = self.open(&holder, &notice) {
+            obligation.n_failures = obligation.n_failures.saturating_add(1);
+            obligation.retry_at = now.plus(backoff.after(obligation.n_failures, &mut random));
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
+        let peers: Vec<NodeId> = self.peers.keys().copied().collect();
+        for peer in peers {
+            let owed = self.obligations.get(&peer).into_iter().flatten();
+            let late: Vec<Cid> = owed
+                .filter(|(_, o)| o.sent_at.is_some_and(|at| has_passed(at, DELIVERY_TIMEOUT, now)))
+                .map(|(notice, _)| *notice)
+                .collect();
+            for notice in late {
+                self.failed(now, peer, notice, BACKOFF);
+            }
+            self.send(now, &peer, actions);
+        }
+    }
+
+    /// Sends what is due to a holder, as far as there is room in flight.
+    fn send(&mut self, now: Timestamp, peer: &NodeId, actions: &mut Vec<Action>) {
+        let Some(n_in_flight) = self.peers.get_mut(peer) else {
+            return;
+        };
+        for (notice, obligation) in self.obligations.get_mut(peer).into_iter().flatten() {
+            if *n_in_flight >= DELIVERIES_PER_PEER_MAX {
+                break;
+            }
+            let is_free = !obligation.is_closed() && obligation.sent_at.is_none();
+            if is_free && is_due(obligation.retry_at, REFUSED.longest, now) {
+                obligation.sent_at = Some(now);
+                *n_in_flight += 1;
+                actions.push(Action::DeliverNotice {
+                    peer: *peer,
+                    notice: *notice,
+                });
+            }
+        }
+    }
+
+    /// Takes a delivery out of flight.
+    fn land(&mut self, holder: &NodeId, notice: &Cid) {
+        let obligation = self.obligations.get_mut(holder).and_then(|owed| owed.get_mut(notice));
+        let was_sent = obligation.and_then(|o| o.sent_at.take()).is_some();
+        if let Some(n_in_flight) = self.peers.get_mut(holder).filter(|_| was_sent) {
+            *n_in_flight = n_in_flight.saturating_sub(1);
+        }
+    }
+
+    fn open(&mut self, holder: &NodeId, notice: &Cid) -> Option<&mut Obligation> {
+        let obligation = self.obligations.get_mut(holder)?.get_mut(notice)?;
+        (!obligation.is_closed()).then_some(obligation)
+    }
+
+    fn each_open(&mut self, holder: &NodeId, change: impl FnMut(&mut Obligation)) {
+        let owed = self.obligations.get_mut(holder).into_iter().flat_map(BTreeMap::values_mut);
+        owed.filter(|o| !o.is_closed()).for_each(change);
+    }
+}
+
+impl Obligation {
+    fn is_closed(&self) -> bool {
+        matches!(self.standing, Standing::Acknowledged { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,388 @@
+//! What of that which peers send is true: heads, forks, pages and gossip.
+
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::log::{leaf_hash, verify_consistency};
+use plumb_core::measure::Timestamp;
+use plumb_core::trust::{Certificate, Roots, TrustError};
+
+use super::{
+    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX,
+    UNPINNED_FOR,
+};
+use crate::protocol::backoff::is_due;
+use crate::wire::gossip::Gossip;
+use crate::wire::log::{Face, Fork, Head, Page, public_origin};
+use crate::wire::log_state::LogState;
+
+/// What came of a head.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It is signed, and goes beyond what we knew.
+    News,
+    /// It says nothing new.
+    Nothing,
+    /// Nothing is taken up of that log, or there is no room for it.
+    Closed,
+    /// Its publisher did not sign it; the peer is penalised.
+    Forged,
+}
+
+/// What a page comes to.
+enum Verdict {
+    /// The log goes on with these entries.
+    Next(LogState),
+    /// It brings nothing that we lack.
+    Nothing,
+    /// Whoever sent it lies.
+    Liar(Fault),
+    /// The publisher lies.
+    Forked(Fork),
+}
+
+/// Whether a certificate makes somebody a publisher here.
+enum Vouched {
+    Yes,
+    /// Its root is not pinned here. No fault of whoever sent it: they may trust others than we do.
+    NotHere,
+    No,
+}
+
+fn vouches(
+    roots: &Roots,
+    publisher: &NodeId,
+    certificate: &Signed<Certificate>,
+    now: Timestamp,
+) -> Vouched {
+    match roots.admit(publisher, certificate, now) {
+        Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_)) => Vouched::Yes,
+        Err(TrustError::UnknownRoot { .. }) => Vouched::NotHere,
+        Err(TrustError::NotSignedByRoot | TrustError::OtherNode { .. }) => Vouched::No,
+    }
+}
+
+/// The one of two certificates that is valid for longer.
+fn longer(a: Option<Signed<Certificate>>, b: Signed<Certificate>) -> Signed<Certificate> {
+    match a {
+        Some(a) if b.value().not_after <= a.value().not_after => a,
+        _ => b,
+    }
+}
+
+impl LogSync {
+    /// Heads and forks of a peer.
+    pub(super) fn heads_received(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        heads: Vec<Head>,
+        forks: Vec<Fork>,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if !self.peers.contains_key(&peer) {
+            return actions;
+        }
+        for fork in forks {
+            self.fork_received(peer, fork, &mut actions);
+        }
+        for head in heads {
+            self.head_received(now, peer, &head, &mut actions);
+        }
+        actions
+    }
+
+    /// One head.
+    pub(super) fn head_received(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        head: &Head,
+        actions: &mut Vec<Action>,
+    ) -> Heard {
+        let publisher = head.publisher;
+        let is_public = public_origin(&publisher).as_ref() == Ok(&head.checkpoint.checkpoint().origin);
+        if !is_public {
+            penalise(actions, peer, Fault::Checkpoint);
+            return Heard::Forged;
+        }
+        if !self.logs.contains_key(&publisher)
+            && let Err(heard) = self.introduce(peer, head, actions)
+        {
+            return heard;
+        }
+        let Some(log) = self.logs.get_mut(&publisher) else {
+            return Heard::Closed;
+        };
+        let is_ignored = log.ignored_until.is_some_and(|until| !is_due(until, UNPINNED_FOR, now));
+        if log.fork.is_some() || is_ignored {
+            return Heard::Closed;
+        }
+        let heard = match log.judge(publisher, &head.checkpoint) {
+            Judged::Forged => {
+                penalise(actions, peer, Fault::Checkpoint);
+                return Heard::Forged;
+            }
+            Judged::Forked(fork) => {
+                self.convict(*fork, actions);
+                return Heard::Closed;
+            }
+            Judged::New => Heard::News,
+            Judged::Known | Judged::Old => Heard::Nothing,
+        };
+        if heard == Heard::News && publisher == self.own {
+            let checkpoint = head.checkpoint.clone();
+            actions.push(Action::OwnLogBehind { checkpoint });
+        }
+        if log.range.size() < head.size() && self.peers.contains_key(&peer) {
+            log.offer(peer, head.size(), now);
+            self.wanted.insert(publisher);
+        }
+        heard
+    }
+
+    /// A publisher that we hear of for the first time, if the head is signed by it and there is room.
+    fn introduce(
+        &mut self,
+        peer: NodeId,
+        head: &Head,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Heard> {
+        let by_peer = |log: &&Log| log.introduced_by == Some(peer);
+        let n_introduced = self.logs.values().filter(by_peer).count();
+        if PUBLISHERS_MAX <= self.logs.len() || CANDIDATES_PER_PEER_MAX <= n_introduced {
+            return Err(Heard::Closed);
+        }
+        if head.checkpoint.verify(&head.publisher).is_err() {
+            penalise(actions, peer, Fault::Checkpoint);
+            return Err(Heard::Forged);
+        }
+        let candidate = Log {
+            introduced_by: Some(peer),
+            ..Log::default()
+        };
+        self.logs.insert(head.publisher, candidate);
+        Ok(())
+    }
+
+    fn fork_received(&mut self, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
+        let is_open = |log: &Log| log.fork.is_none();
+        if !self.logs.get(&fork.publisher).is_some_and(is_open) {
+            return;
+        }
+        // Heads of another log of the same key prove nothing about this one.
+        let origin = public_origin(&fork.publisher);
+        let is_public = origin.as_ref() == Ok(&fork.a.checkpoint.checkpoint().origin);
+        if is_public && fork.check().is_ok() {
+            self.convict(fork, actions);
+        } else {
+            penalise(actions, peer, Fault::Fork);
+        }
+    }
+
+    /// Quarantines a publisher.
+    pub(super) fn convict(&mut self, fork: Fork, actions: &mut Vec<Action>) {
+        let publisher = fork.publisher;
+        self.wanted.remove(&publisher);
+        if let Some(log) = self.logs.get_mut(&publisher) {
+            log.quarantine(fork.clone());
+            actions.push(Action::Equivocation { proof: fork });
+        }
+    }
+
+    /// A page that was asked for, or that comes late.
+    pub(super) fn page_received(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        page: Page,
+        actions: &mut Vec<Action>,
+    ) -> Result<bool, Fault> {
+        let publisher = page.publisher;
+        if !self.is_publisher(now, publisher, &page.certificate)? {
+            return Ok(false);
+        }
+        let head = Head {
+            publisher,
+            checkpoint: page.checkpoint.clone(),
+        };
+        match self.head_received(now, peer, &head, actions) {
+            Heard::News | Heard::Nothing => {}
+            // What there is to say about a forged head is said.
+            Heard::Closed | Heard::Forged => return Ok(false),
+        }
+        let Some(log) = self.logs.get_mut(&publisher) else {
+            return Ok(false);
+        };
+        let (from, entries) = (page.from, page.entries.clone());
+        match log.verdict(page) {
+            Verdict::Next(state) => {
+                log.pending = Some(state.clone());
+                actions.push(Action::StoreEntries {
+                    from,
+                    entries,
+                    state,
+                });
+                Ok(true)
+            }
+            Verdict::Nothing => Ok(false),
+            Verdict::Liar(fault) => Err(fault),
+            Verdict::Forked(fork) => {
+                self.convict(fork, actions);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether a certificate makes this publisher one that we follow. A root that is not pinned is remembered.
+    fn is_publisher(
+        &mut self,
+        now: Timestamp,
+        publisher: NodeId,
+        certificate: &Signed<Certificate>,
+    ) -> Result<bool, Fault> {
+        match vouches(&self.roots, &publisher, certificate, now) {
+            Vouched::Yes => Ok(true),
+            Vouched::No => Err(Fault::Certificate),
+            Vouched::NotHere => {
+                self.wanted.remove(&publisher);
+                if let Some(log) = self.logs.get_mut(&publisher) {
+                    log.ignored_until = Some(now.plus(UNPINNED_FOR));
+                    log.offers.clear();
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// The newest entry of a log, perhaps before we hold what is in front of it.
+    pub(super) fn gossip_received(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        gossip: Gossip,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let verdict = self.judge_gossip(now, peer, gossip, &mut actions);
+        actions.insert(0, Action::JudgeGossip(verdict));
+        actions
+    }
+
+    fn judge_gossip(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        gossip: Gossip,
+        actions: &mut Vec<Action>,
+    ) -> GossipVerdict {
+        let publisher = gossip.publisher;
+        match self.is_publisher(now, publisher, &gossip.certificate) {
+            Ok(true) => {}
+            Ok(false) => return GossipVerdict::Ignore,
+            Err(fault) => {
+                penalise(actions, peer, fault);
+                return GossipVerdict::Reject;
+            }
+        }
+        let head = Head {
+            publisher,
+            checkpoint: gossip.checkpoint.clone(),
+        };
+        let heard = self.head_received(now, peer, &head, actions);
+        match heard {
+            Heard::Forged => return GossipVerdict::Reject,
+            Heard::Closed => return GossipVerdict::Ignore,
+            Heard::News | Heard::Nothing => {}
+        }
+        let Some(log) = self.logs.get_mut(&publisher) else {
+            return GossipVerdict::Ignore;
+        };
+        if let Some(state) = log.next_by_gossip(&gossip) {
+            log.pending = Some(state.clone());
+            actions.push(Action::StoreEntries {
+                from: gossip.index,
+                entries: vec![gossip.entry],
+                state,
+            });
+            return GossipVerdict::Accept;
+        }
+        // An entry beyond what we hold cannot be verified here. Its head can, and has to get around: passed on once, it
+        // cannot be used to flood. An entry that should be the next one and is not is no news.
+        if heard == Heard::News && log.range.size() < gossip.index {
+            GossipVerdict::Accept
+        } else {
+            GossipVerdict::Ignore
+        }
+    }
+}
+
+impl Log {
+    /// What a page of this log comes to. Its checkpoint is signed, and contradicts no head that we know.
+    fn verdict(&self, page: Page) -> Verdict {
+        if self.pending.is_some() || page.from != self.range.size() || page.entries.is_empty() {
+            return Verdict::Nothing;
+        }
+        let head = page.checkpoint.checkpoint();
+        if verify_consistency(page.from, &page.root, head.size, &head.root, &page.extends).is_err() {
+            return Verdict::Liar(Fault::Entries);
+        }
+        if page.root != self.range.root() {
+            // The checkpoint stands for another beginning than the one that we hold, and the page has just proved it.
+            let Some(held) = self.checkpoint.clone() else {
+                return Verdict::Liar(Fault::Entries);
+            };
+            return Verdict::Forked(Fork {
+                publisher: page.publisher,
+                size: page.from,
+                a: Face {
+                    checkpoint: held,
+                    root: self.range.root(),
+                    proof: self.proof.clone(),
+                },
+                b: Face {
+                    checkpoint: page.checkpoint,
+                    root: page.root,
+                    proof: page.extends,
+                },
+            });
+        }
+        let mut range = self.range.clone();
+        page.entries.iter().for_each(|entry| range.append(leaf_hash(entry)));
+        let (size, root) = (range.size(), range.root());
+        if verify_consistency(size, &root, head.size, &head.root, &page.rest).is_err() {
+            return Verdict::Liar(Fault::Entries);
+        }
+        Verdict::Next(LogState {
+            publisher: page.publisher,
+            range,
+            checkpoint: page.checkpoint,
+            proof: page.rest,
+            certificate: longer(self.certificate.clone(), page.certificate),
+        })
+    }
+
+    /// The log with a gossiped entry, if that is the next one. If it is not, nobody can be blamed: whoever passed it on
+    /// need not hold the log.
+    fn next_by_gossip(&self, gossip: &Gossip) -> Option<LogState> {
+        if self.pending.is_some() || gossip.index != self.range.size() {
+            return None;
+        }
+        let mut range = self.range.clone();
+        range.append(leaf_hash(&gossip.entry));
+        let head = gossip.checkpoint.checkpoint();
+        let fits = (head.size, head.root) == (range.size(), range.root());
+        fits.then(|| LogState {
+            publisher: gossip.publisher,
+            range,
+            checkpoint: gossip.checkpoint.clone(),
+            proof: Vec::new(),
+            certificate: longer(self.certificate.clone(), gossip.certificate.clone()),
+        })
+    }
+}
+
+/// Notes a fault once for each peer and event.
+pub(super) fn penalise(actions: &mut Vec<Action>, peer: NodeId, fault: Fault) {
+    let action = Action::PenalisePeer { peer, fault };
+    if !actions.contains(&action) {
+        actions.push(action);
+    }
+}

@@ -1,0 +1,80 @@
+//! Addresses of files as URIs, and percent-encoding (RFC 3986).
+
+use std::path::Path;
+
+/// Bytes that stand for themselves in a path of a `file:` URI.
+const IN_PATH: &[u8] = b"/-._~!$&'()*+,;=:@";
+/// Bytes that stand for themselves in a fragment.
+pub(crate) const IN_FRAGMENT: &[u8] = b"/?-._~!$&'()*+,;=:@";
+
+/// The `file:` URI of a path, made absolute without following links. Bytes that are not ASCII are encoded, so that
+/// a name in any encoding has exactly one address.
+pub fn file_address(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    format!("file://{}", percent_encode(&path_bytes(&path), IN_PATH))
+}
+
+#[cfg(unix)]
+fn path_bytes(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str().as_bytes().to_vec()
+}
+
+#[cfg(not(unix))]
+fn path_bytes(path: &Path) -> Vec<u8> {
+    let text = path.to_string_lossy().replace('\\', "/");
+    if text.starts_with('/') { text.into_bytes() } else { format!("/{text}").into_bytes() }
+}
+
+pub(crate) fn percent_encode(bytes: &[u8], plain: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+    out
+}
+
+/// The text behind a percent-encoded one, for reading by people.
+pub(crate) fn percent_decode(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = |at: usize| tail.get(at).and_then(|b| char::from(*b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
+        match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(high << 4 | low);
+                rest = &tail[2..];
+            }
+            _ => {
+                out.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_path_is_an_address() {
+        assert_eq!(file_address(Path::new("/a b/ü#.md")), "file:///a%20b/%C3%BC%23.md");
+    }
+
+    proptest! {
+        #[test]
+        fn encoding_is_undone_by_decoding(text in ".{0,40}") {
+            prop_assert_eq!(percent_decode(&percent_encode(text.as_bytes(), IN_PATH)), text);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A view: one partition at one moment, with what was already counted of it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tantivy::index::SegmentId;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{SegmentReader, TantivyError};
+
+use super::fields::{Fields, N_TERMS};
+use crate::outbox::Position;
+
+/// Terms whose frequency is remembered. Counting costs something only where documents were deleted.
+const COUNTED_TERMS_MAX: usize = 4096;
+
+/// A segment as it stands: deletions change it, and give it another second part.
+type SegmentState = (SegmentId, Option<u64>);
+
+/// Four partitions at one position.
+pub(super) struct Snapshot {
+    pub position: Position,
+    /// By `Sensitivity as usize`.
+    pub views: [View; 4],
+}
+
+pub(super) struct View {
+    pub fields: Fields,
+    pub searcher: tantivy::Searcher,
+    /// Terms of all live documents, for each segment.
+    totals: HashMap<SegmentState, u64>,
+    /// In how many live documents a term occurs.
+    doc_freqs: Mutex<HashMap<String, u64>>,
+}
+
+impl View {
+    /// The view of a searcher. Segments that the view before it has counted are not counted again.
+    pub(super) fn new(searcher: tantivy::Searcher, before: Option<&View>) -> Result<View, TantivyError> {
+        let mut totals = HashMap::new();
+        for segment in searcher.segment_readers() {
+            let state = state_of(segment);
+            let total = match before.and_then(|view| view.totals.get(&state)) {
+                Some(total) => *total,
+                None => count_terms(segment)?,
+            };
+            totals.insert(state, total);
+        }
+        let (_, fields) = Fields::new();
+        Ok(View { fields, searcher, totals, doc_freqs: Mutex::default() })
+    }
+
+    /// Live documents.
+    pub(super) fn n_docs(&self) -> u64 {
+        self.searcher.num_docs()
+    }
+
+    /// Terms of all live documents.
+    pub(super) fn n_terms(&self) -> u64 {
+        self.totals.values().sum()
+    }
+
+    /// In how many live documents the term occurs.
+    pub(super) fn doc_freq(&self, term: &str) -> Result<u64, TantivyError> {
+        if let Some(known) = self.doc_freqs.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
+            return Ok(*known);
+        }
+        let tantivy_term = self.fields.body_term(term);
+        let mut count = 0;
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(self.fields.body)?;
+            let Some(info) = inverted.get_term_info(&tantivy_term)? else { continue };
+            count += match segment.alive_bitset() {
+                None => u64::from(info.doc_freq),
+                // The dictionary counts deleted documents too.
+                Some(alive) => {
+                    let postings = inverted.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
+                    u64::from(postings.doc_freq_given_deletes(alive))
+                }
+            };
+        }
+        let mut known = self.doc_freqs.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() == COUNTED_TERMS_MAX {
+            known.clear();
+        }
+        known.insert(term.to_string(), count);
+        Ok(count)
+    }
+}
+
+fn state_of(segment: &SegmentReader) -> SegmentState {
+    (segment.segment_id(), segment.delete_opstamp())
+}
+
+/// Sums the exact lengths. tantivy's own total is an estimate after a merge that dropped deleted documents.
+fn count_terms(segment: &SegmentReader) -> Result<u64, TantivyError> {
+    let n_terms = segment.fast_fields().u64(N_TERMS)?;
+    Ok(segment.doc_ids_alive().filter_map(|doc| n_terms.first(doc)).sum())
+}
