@@ -33,8 +33,7 @@ impl Handler<RecordAccess> for Audit {
     fn handle(&mut self, access: RecordAccess, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
         Box::pin(blocking(move || {
-            let event =
-                premises.event(&access.actor, &access.action, &access.subject, &access.outcome, &access.detail);
+            let event = premises.event(&access.actor, &access.action, &access.subject, &access.outcome, &access.detail);
             premises.store.commit(Change::new(event))?;
             Ok(())
         }))

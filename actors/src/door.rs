@@ -24,6 +24,39 @@ pub const MAILBOX_MAX: usize = 256;
 /// When to come back after being turned away.
 pub const RETRY_AFTER: Duration = Duration(250);
 
+/// A neighbour that is introduced later, because two actors need each other, and let go of when the node stops: a
+/// circle of doors would keep the store open for ever.
+pub struct Late<T>(Arc<Mutex<Option<T>>>);
+
+impl<T> Clone for Late<T> {
+    fn clone(&self) -> Late<T> {
+        Late(self.0.clone())
+    }
+}
+
+impl<T> Default for Late<T> {
+    fn default() -> Late<T> {
+        Late(Arc::default())
+    }
+}
+
+impl<T: Clone> Late<T> {
+    /// The neighbour, while there is one.
+    pub fn get(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Introduces the neighbour.
+    pub fn set(&self, neighbour: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(neighbour);
+    }
+
+    /// Lets go of it.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// Work for an actor, with the way back inside.
 #[derive(Message)]
 #[rtype(result = "()")]

@@ -10,14 +10,14 @@ mod peers;
 mod receipts;
 mod search;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_federation::driver::{NetworkEvent, NetworkHandle};
 use plumb_federation::wire::gossip::TOPIC;
 use tokio::sync::{Mutex, mpsc};
 
-use crate::door::Door;
+use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
@@ -45,7 +45,7 @@ pub struct Federation {
     premises: Arc<Premises>,
     link: Option<Link>,
     /// Set once the whole node stands; the two need each other.
-    verification: Arc<OnceLock<Door<Verification>>>,
+    verification: Late<Door<Verification>>,
     live: Option<Live>,
 }
 crate::living!(Federation, "federation");
@@ -54,7 +54,7 @@ impl Federation {
     pub(crate) fn new(
         premises: Arc<Premises>,
         link: Option<Link>,
-        verification: Arc<OnceLock<Door<Verification>>>,
+        verification: Late<Door<Verification>>,
     ) -> Federation {
         Federation { premises, link, verification, live: None }
     }

@@ -40,11 +40,7 @@ pub struct Grounding {
 crate::resident!(Grounding, "grounding");
 
 impl Grounding {
-    pub(crate) fn new(
-        premises: Arc<Premises>,
-        retrieval: Door<Retrieval>,
-        federation: Door<Federation>,
-    ) -> Grounding {
+    pub(crate) fn new(premises: Arc<Premises>, retrieval: Door<Retrieval>, federation: Door<Federation>) -> Grounding {
         Grounding { premises, retrieval, federation }
     }
 }
@@ -75,7 +71,9 @@ impl Handler<AnswerQuestion> for Grounding {
             if let Some(kept) = &bundle {
                 federation.ask(LogGrew, crate::DEADLINE).await?;
                 if !kept.foreign.is_empty() {
-                    federation.ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE).await?;
+                    federation
+                        .ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE)
+                        .await?;
                 }
             }
             Ok(AnswerView { answer, coverage, bundle: bundle.map(|b| b.bundle.to_string()) })
@@ -118,12 +116,18 @@ fn keep(
         blocks: sealed.blocks.keys().copied().collect(),
         saved_at: now,
         person: ask.caller.person.clone(),
-        sensitivity: answer.sensitivity.max(plumb_core::boundary::strictest(
-            found.evidence.iter().map(|e| e.sensitivity),
-        )),
+        sensitivity: answer
+            .sensitivity
+            .max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity))),
         org: premises.org(),
         chunks: found.evidence.iter().map(|e| e.cid).collect(),
-        sources: found.evidence.iter().map(|e| e.chunk.source).collect::<std::collections::BTreeSet<_>>().into_iter().collect(),
+        sources: found
+            .evidence
+            .iter()
+            .map(|e| e.chunk.source)
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect(),
         notices: found.evidence.iter().filter_map(|e| e.caution).collect(),
         imported: false,
     };

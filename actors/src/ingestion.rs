@@ -51,7 +51,9 @@ impl Handler<IngestSources> for Ingestion {
             if let Some(adapter) = &ask.adapter
                 && premises.registry.adapter_named(adapter).is_none()
             {
-                return Err(NodeError::Invalid(format!("no adapter is named `{adapter}`; `plumb sources --adapters` lists them")));
+                return Err(NodeError::Invalid(format!(
+                    "no adapter is named `{adapter}`; `plumb sources --adapters` lists them"
+                )));
             }
             if jobs.n_running() >= JOBS_RUNNING_MAX {
                 return Err(NodeError::Busy { retry_after: crate::door::RETRY_AFTER });

@@ -11,12 +11,10 @@ mod sources;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
-pub(crate) use logs::{
-    LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head,
-};
+pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
 pub(crate) use notices::{
-    KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations, open_obligations,
-    put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
+    KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
+    open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
 

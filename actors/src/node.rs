@@ -1,24 +1,26 @@
 //! The node: its actors behind their doors, started and stopped together.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use actix::{Arbiter, ArbiterHandle};
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, SecretKey, Signed};
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
+use plumb_federation::wire::log_entry::LogEntry;
 use plumb_sources::{Limits, Registry};
-use plumb_storage::{IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
+use plumb_storage::{Change, IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
 use tokio::sync::Mutex;
 
 use crate::audit::Audit;
-use crate::door::Door;
+use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::federation::{Federation, Link};
 use crate::gravity::Gravity;
-use crate::grounding::Grounding;
+use crate::grounding::{Grounding, append};
 use crate::ingestion::{Ingestion, Jobs};
+use crate::kept;
 use crate::premises::{Premises, blocking};
 use crate::retrieval::Retrieval;
 use crate::supervisor::{ActorView, Supervisor};
@@ -89,7 +91,11 @@ impl Node {
         let jobs = Arc::new(Jobs::default());
         {
             let (premises, jobs) = (premises.clone(), jobs.clone());
-            blocking(move || jobs.settle(&premises)).await?;
+            blocking(move || {
+                jobs.settle(&premises)?;
+                found_log(&premises)
+            })
+            .await?;
         }
         let link = match options.network {
             None => None,
@@ -110,21 +116,19 @@ impl Node {
             let premises = premises.clone();
             Door::open(&arbiters.next(), move || Audit::new(premises.clone()))
         };
-        let verification_door = Arc::new(OnceLock::new());
+        let late_verification = Late::default();
         let federation = {
-            let (premises, link, door) = (premises.clone(), link.clone(), verification_door.clone());
-            Door::open(&arbiters.next(), move || Federation::new(premises.clone(), link.clone(), door.clone()))
+            let (premises, link, verification) = (premises.clone(), link.clone(), late_verification.clone());
+            Door::open(&arbiters.next(), move || Federation::new(premises.clone(), link.clone(), verification.clone()))
         };
         let verification = {
             let (premises, federation) = (premises.clone(), federation.clone());
             Door::open(&arbiters.next(), move || Verification::new(premises.clone(), federation.clone()))
         };
-        let _ = verification_door.set(verification.clone());
+        late_verification.set(verification.clone());
         let retrieval = {
             let (premises, federation, audit) = (premises.clone(), federation.clone(), audit.clone());
-            Door::open(&arbiters.next(), move || {
-                Retrieval::new(premises.clone(), federation.clone(), audit.clone())
-            })
+            Door::open(&arbiters.next(), move || Retrieval::new(premises.clone(), federation.clone(), audit.clone()))
         };
         let grounding = {
             let (premises, retrieval, federation) = (premises.clone(), retrieval.clone(), federation.clone());
@@ -140,10 +144,10 @@ impl Node {
             let premises = premises.clone();
             Door::open(&arbiters.next(), move || Gravity::new(premises.clone()))
         };
-        let all = Arc::new(OnceLock::new());
+        let late_node = Late::default();
         let supervisor = {
-            let (premises, all) = (premises.clone(), all.clone());
-            Door::open(&arbiters.next(), move || Supervisor::new(premises.clone(), all.clone()))
+            let (premises, late_node) = (premises.clone(), late_node.clone());
+            Door::open(&arbiters.next(), move || Supervisor::new(premises.clone(), late_node.clone()))
         };
         let node = Node {
             ingestion,
@@ -154,9 +158,9 @@ impl Node {
             audit,
             federation,
             supervisor,
-            inner: Arc::new(Inner { premises, jobs, link, arbiters }),
+            inner: Arc::new(Inner { premises, jobs, link, arbiters, late_verification, late_node: late_node.clone() }),
         };
-        let _ = all.set(node.clone());
+        late_node.set(node.clone());
         node
     }
 
@@ -200,6 +204,8 @@ impl Node {
         while self.inner.jobs.n_running() > 0 && tokio::time::Instant::now() < until {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
+        self.inner.late_node.clear();
+        self.inner.late_verification.clear();
         self.inner.arbiters.stop();
         // Every acknowledged change is on the disk already; the index commits what it has, and would catch up anyway.
         let premises = self.inner.premises.clone();
@@ -216,6 +222,8 @@ struct Inner {
     jobs: Arc<Jobs>,
     link: Option<Link>,
     arbiters: Arbiters,
+    late_verification: Late<Door<Verification>>,
+    late_node: Late<Node>,
 }
 
 /// The threads on which actors live.
@@ -237,13 +245,23 @@ impl Arbiters {
     }
 }
 
+/// The first entry of a node's public log is its certificate. So a log is never empty, and that nothing was taken back
+/// can be told from nothing being known.
+fn found_log(premises: &Premises) -> Result<(), NodeError> {
+    let own = premises.node();
+    if kept::log_head(&premises.store, &own, &own)?.is_some() {
+        return Ok(());
+    }
+    let entry = LogEntry::Certificate(premises.certificate.clone()).encode();
+    let event = premises.event("node", "log.found", own, "ok", "");
+    append(premises, premises.now(), &[entry], || Ok(Change::new(event.clone())))
+}
+
 fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {
     let store = Store::open(&options.home.join("store"), StoreOptions::default())?;
     let index = TextIndex::open(&options.home.join("index"), &store, IndexOptions::default())?;
-    let limits = Limits {
-        source_bytes: usize::try_from(options.source_bytes_max).unwrap_or(usize::MAX),
-        ..Limits::default()
-    };
+    let limits =
+        Limits { source_bytes: usize::try_from(options.source_bytes_max).unwrap_or(usize::MAX), ..Limits::default() };
     let registry = Registry::standard().with_limits(limits);
     Ok(Premises::new(store, index, registry, options.key, options.certificate, options.people, options.policy)?)
 }

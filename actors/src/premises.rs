@@ -9,7 +9,7 @@ use plumb_core::identity::{EntityId, EntityType, NodeId, OrgId, SecretKey, Signe
 use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Certificate, Roots};
 use plumb_sources::Registry;
-use plumb_storage::{AuditEvent, Change, Keyspace, RecordsExt, Store, StorageError, TextIndex};
+use plumb_storage::{AuditEvent, Change, Keyspace, RecordsExt, StorageError, Store, TextIndex};
 
 use crate::caller::Caller;
 use crate::error::NodeError;
@@ -49,7 +49,17 @@ impl Premises {
         let mut roots = trusted(&store)?;
         roots.0.insert(certificate.value().org, certificate.value().org_name.clone());
         let people = people.into_iter().map(|p| (p.id.clone(), p)).collect();
-        Ok(Arc::new(Premises { store, index, registry, key, certificate, people, policy, roots: RwLock::new(roots), ingesting: Mutex::new(()) }))
+        Ok(Arc::new(Premises {
+            store,
+            index,
+            registry,
+            key,
+            certificate,
+            people,
+            policy,
+            roots: RwLock::new(roots),
+            ingesting: Mutex::new(()),
+        }))
     }
 
     /// Held by whoever decides what becomes of sources and writes it: nothing else may decide about the same ones.
@@ -107,7 +117,10 @@ impl Premises {
     /// The requester that a caller is.
     pub fn requester(&self, caller: &Caller) -> Result<Requester, NodeError> {
         let person = self.people.get(&caller.person).ok_or_else(|| {
-            NodeError::Denied(format!("`{}` is not known here; list them under [[people]] in plumb.toml", caller.person))
+            NodeError::Denied(format!(
+                "`{}` is not known here; list them under [[people]] in plumb.toml",
+                caller.person
+            ))
         })?;
         let organisation = EntityId::new(EntityType::Organization, &self.certificate.value().org_name)
             .map_err(|e| NodeError::Damaged(e.to_string()))?;
@@ -153,8 +166,7 @@ impl Premises {
 fn trusted(store: &Store) -> Result<Roots, StorageError> {
     let mut roots = Roots::default();
     for row in store.rows(Keyspace::Peers, b"t") {
-        let (org, name): (OrgId, String) =
-            plumb_storage::stored::decode(Keyspace::Peers, crate::kept::SHAPE, &row?.1)?;
+        let (org, name): (OrgId, String) = plumb_storage::stored::decode(Keyspace::Peers, crate::kept::SHAPE, &row?.1)?;
         roots.0.insert(org, name);
     }
     Ok(roots)

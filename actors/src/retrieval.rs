@@ -63,7 +63,8 @@ impl Handler<AssembleContext> for Retrieval {
                 blocking(move || local_stats(&premises, &requester, &query)).await?
             };
             let results = if ask.peers {
-                let search = SearchPeers { query: query.clone(), own_stats: own_stats.clone(), k, deadline: ask.deadline };
+                let search =
+                    SearchPeers { query: query.clone(), own_stats: own_stats.clone(), k, deadline: ask.deadline };
                 // The bridge answers by the deadline itself; the margin is for its own work.
                 federation.ask(search, ask.deadline.plus_ms(1_000)).await?
             } else {
@@ -216,9 +217,8 @@ impl Handler<ReadBlock> for Retrieval {
                 let mut readable = !chunks.is_empty();
                 for chunk in &chunks {
                     let unit = plumb_storage::unit(&premises.store, chunk)?;
-                    readable &= unit.is_some_and(|u| {
-                        plumb_core::boundary::readable(&requester, &u, premises.policy).is_ok()
-                    });
+                    readable &=
+                        unit.is_some_and(|u| plumb_core::boundary::readable(&requester, &u, premises.policy).is_ok());
                 }
                 if readable { Ok(block) } else { Err(absent()) }
             })

@@ -4,11 +4,12 @@ mod examine;
 mod messages;
 mod tokens;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_storage::{Change, Records};
 
+use crate::door::Late;
 use crate::error::NodeError;
 use crate::node::Node;
 use crate::premises::{Premises, blocking};
@@ -22,12 +23,12 @@ const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
 pub struct Supervisor {
     premises: Arc<Premises>,
     /// Set once the whole node stands.
-    node: Arc<OnceLock<Node>>,
+    node: Late<Node>,
 }
 crate::living!(Supervisor, "supervisor");
 
 impl Supervisor {
-    pub(crate) fn new(premises: Arc<Premises>, node: Arc<OnceLock<Node>>) -> Supervisor {
+    pub(crate) fn new(premises: Arc<Premises>, node: Late<Node>) -> Supervisor {
         Supervisor { premises, node }
     }
 }
@@ -48,7 +49,7 @@ impl Handler<ShowHealth> for Supervisor {
     type Result = Result<HealthView, NodeError>;
 
     fn handle(&mut self, _: ShowHealth, _: &mut Context<Self>) -> Self::Result {
-        let actors = self.node.get().map(Node::actors).unwrap_or_default();
+        let actors = self.node.get().map(|n| n.actors()).unwrap_or_default();
         Ok(HealthView { ready: !actors.is_empty() && actors.iter().all(|a| a.alive), actors })
     }
 }

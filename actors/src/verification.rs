@@ -105,7 +105,9 @@ impl Handler<NoteReceipt> for Verification {
 fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeError> {
     let receipt = ask.receipt.value();
     if *ask.receipt.signer() != receipt.importer || receipt.from != premises.node() {
-        return Err(NodeError::Denied("a receipt is signed by its importer and made out to whoever gave the evidence".into()));
+        return Err(NodeError::Denied(
+            "a receipt is signed by its importer and made out to whoever gave the evidence".into(),
+        ));
     }
     if receipt.sources.is_empty() || receipt.sources.len() > plumb_core::notice::RECEIPT_SOURCES_MAX {
         return Err(NodeError::Invalid("a receipt names some sources, and not too many".into()));

@@ -35,12 +35,8 @@ pub enum Sensitivity {
 
 impl Sensitivity {
     /// Every class, least sensitive first.
-    pub const ALL: [Sensitivity; 4] = [
-        Sensitivity::Public,
-        Sensitivity::Internal,
-        Sensitivity::Restricted,
-        Sensitivity::Confidential,
-    ];
+    pub const ALL: [Sensitivity; 4] =
+        [Sensitivity::Public, Sensitivity::Internal, Sensitivity::Restricted, Sensitivity::Confidential];
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
@@ -62,13 +58,10 @@ impl fmt::Display for Sensitivity {
 impl FromStr for Sensitivity {
     type Err = WordError;
     fn from_str(text: &str) -> Result<Sensitivity, WordError> {
-        Sensitivity::ALL
-            .into_iter()
-            .find(|s| s.as_str() == text)
-            .ok_or_else(|| WordError {
-                given: text.chars().take(40).collect(),
-                expected: "public, internal, restricted, confidential",
-            })
+        Sensitivity::ALL.into_iter().find(|s| s.as_str() == text).ok_or_else(|| WordError {
+            given: text.chars().take(40).collect(),
+            expected: "public, internal, restricted, confidential",
+        })
     }
 }
 
@@ -169,19 +162,10 @@ pub fn relation(requester: &Requester, unit: &KnowledgeUnit) -> Relation {
 }
 
 /// Whether this requester may read this unit: the lock at the exit.
-pub fn readable(
-    requester: &Requester,
-    unit: &KnowledgeUnit,
-    policy: DepartmentPolicy,
-) -> Result<(), Withheld> {
+pub fn readable(requester: &Requester, unit: &KnowledgeUnit, policy: DepartmentPolicy) -> Result<(), Withheld> {
     let is_creator = requester.person.is_some() && requester.person == unit.origin.creator;
     let creator_or_granted = is_creator || requester.grants.contains(&unit.chunk);
-    decide(
-        unit.sensitivity,
-        relation(requester, unit),
-        creator_or_granted,
-        policy,
-    )
+    decide(unit.sensitivity, relation(requester, unit), creator_or_granted, policy)
 }
 
 /// What part of one partition may be searched.
@@ -211,10 +195,7 @@ pub struct Clause {
 impl Clause {
     /// Whether it admits nothing, so that the partition need not be opened.
     pub fn is_empty(&self) -> bool {
-        self.scopes.is_empty()
-            && self.departments.is_empty()
-            && self.creator.is_none()
-            && self.chunks.is_empty()
+        self.scopes.is_empty() && self.departments.is_empty() && self.creator.is_none() && self.chunks.is_empty()
     }
 
     /// Whether it admits the unit.
@@ -237,21 +218,10 @@ impl ReadableSet {
     /// refuses anything else.
     pub fn of(requester: &Requester, home: &OrgId, policy: DepartmentPolicy) -> ReadableSet {
         if requester.org != *home {
-            return ReadableSet {
-                access: [
-                    Access::Whole,
-                    Access::Closed,
-                    Access::Closed,
-                    Access::Closed,
-                ],
-            };
+            return ReadableSet { access: [Access::Whole, Access::Closed, Access::Closed, Access::Closed] };
         }
         let part = |clause: Clause| {
-            if clause.is_empty() {
-                Access::Closed
-            } else {
-                Access::Part(clause)
-            }
+            if clause.is_empty() { Access::Closed } else { Access::Part(clause) }
         };
         let restricted = Clause {
             scopes: requester.scopes.clone(),
@@ -262,19 +232,9 @@ impl ReadableSet {
             },
             ..Clause::default()
         };
-        let confidential = Clause {
-            creator: requester.person.clone(),
-            chunks: requester.grants.clone(),
-            ..Clause::default()
-        };
-        ReadableSet {
-            access: [
-                Access::Whole,
-                Access::Whole,
-                part(restricted),
-                part(confidential),
-            ],
-        }
+        let confidential =
+            Clause { creator: requester.person.clone(), chunks: requester.grants.clone(), ..Clause::default() };
+        ReadableSet { access: [Access::Whole, Access::Whole, part(restricted), part(confidential)] }
     }
 
     /// The access to one partition.

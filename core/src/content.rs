@@ -57,36 +57,25 @@ pub struct RawBlock {
 
 fn cid_of(codec: u64, bytes: &[u8]) -> Cid {
     let digest = Sha256::digest(bytes);
-    let hash = Multihash::wrap(SHA2_256, digest.as_slice())
-        .expect("32 bytes fit into a 64-byte multihash");
+    let hash = Multihash::wrap(SHA2_256, digest.as_slice()).expect("32 bytes fit into a 64-byte multihash");
     Cid::new_v1(codec, hash)
 }
 
 impl RawBlock {
     /// Plain bytes.
     pub fn raw(bytes: Vec<u8>) -> RawBlock {
-        RawBlock {
-            cid: cid_of(RAW, &bytes),
-            bytes,
-        }
+        RawBlock { cid: cid_of(RAW, &bytes), bytes }
     }
 
     /// Bytes that are meant as DAG-CBOR. Whether they are shows when they are decoded.
     pub fn dag_cbor(bytes: Vec<u8>) -> RawBlock {
-        RawBlock {
-            cid: cid_of(DAG_CBOR, &bytes),
-            bytes,
-        }
+        RawBlock { cid: cid_of(DAG_CBOR, &bytes), bytes }
     }
 
     /// A value in canonical DAG-CBOR.
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<RawBlock, ContentError> {
-        let bytes =
-            serde_ipld_dagcbor::to_vec(value).map_err(|e| ContentError::Encode(e.to_string()))?;
-        Ok(RawBlock {
-            cid: cid_of(DAG_CBOR, &bytes),
-            bytes,
-        })
+        let bytes = serde_ipld_dagcbor::to_vec(value).map_err(|e| ContentError::Encode(e.to_string()))?;
+        Ok(RawBlock { cid: cid_of(DAG_CBOR, &bytes), bytes })
     }
 
     /// Takes bytes that claim to be `cid`, and checks the claim.
@@ -113,17 +102,12 @@ pub fn check_cid(cid: &Cid) -> Result<(), ContentError> {
         && matches!(cid.codec(), DAG_CBOR | RAW)
         && cid.hash().code() == SHA2_256
         && cid.hash().size() == 32;
-    if known {
-        Ok(())
-    } else {
-        Err(ContentError::Cid(cid.to_string()))
-    }
+    if known { Ok(()) } else { Err(ContentError::Cid(cid.to_string())) }
 }
 
 /// Reads a CID's text form and refuses kinds that we do not use.
 pub fn parse_cid(text: &str) -> Result<Cid, ContentError> {
-    let cid =
-        Cid::try_from(text).map_err(|_| ContentError::Cid(text.chars().take(128).collect()))?;
+    let cid = Cid::try_from(text).map_err(|_| ContentError::Cid(text.chars().take(128).collect()))?;
     check_cid(&cid)?;
     Ok(cid)
 }
@@ -163,10 +147,8 @@ impl Serialize for Fingerprint {
 impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fingerprint, D::Error> {
         let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?;
-        let bytes: [u8; 32] = bytes
-            .as_slice()
-            .try_into()
-            .map_err(|_| serde::de::Error::custom("a fingerprint has 32 bytes"))?;
+        let bytes: [u8; 32] =
+            bytes.as_slice().try_into().map_err(|_| serde::de::Error::custom("a fingerprint has 32 bytes"))?;
         Ok(Fingerprint(bytes))
     }
 }
@@ -185,17 +167,12 @@ macro_rules! block_type {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> Result<$name, D::Error> {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
                 let tag = <String as ::serde::Deserialize>::deserialize(deserializer)?;
                 if tag == $tag {
                     Ok($name)
                 } else {
-                    Err(::serde::de::Error::custom(concat!(
-                        "the block is not of type ",
-                        $tag
-                    )))
+                    Err(::serde::de::Error::custom(concat!("the block is not of type ", $tag)))
                 }
             }
         }
@@ -301,42 +278,16 @@ mod tests {
     #[test]
     fn canonical_blocks_have_the_cids_of_the_vectors() {
         let map = |pairs: &[(&str, i128)]| {
-            Ipld::Map(
-                pairs
-                    .iter()
-                    .map(|(k, v)| (k.to_string(), Ipld::Integer(*v)))
-                    .collect::<BTreeMap<_, _>>(),
-            )
+            Ipld::Map(pairs.iter().map(|(k, v)| (k.to_string(), Ipld::Integer(*v))).collect::<BTreeMap<_, _>>())
         };
         for (value, cid) in [
-            (
-                map(&[]),
-                "bafyreigbtj4x7ip5legnfznufuopl4sg4knzc2cof6duas4b3q2fy6swua",
-            ),
-            (
-                Ipld::List(vec![]),
-                "bafyreidwx2fvfdiaox32v2mnn6sxu3j4qoxeqcuenhtgrv5qv6litfnmoe",
-            ),
-            (
-                Ipld::String(String::new()),
-                "bafyreiengp2sbi6ez34a2jctv34bwyjl7yoliteleaswgcwtqzrhmpyt2m",
-            ),
-            (
-                Ipld::Integer(0),
-                "bafyreidogqfzz75tpkmjzjke425xqcrmpcib2p5tg44hnbirumdbpl5adu",
-            ),
-            (
-                Ipld::Integer(-1),
-                "bafyreibwvht7dsk3ql73tf2d4dc4jtuv3a6juqykvrm7qtxtzp5lmfcqna",
-            ),
-            (
-                map(&[("a", 1)]),
-                "bafyreihltcnuuyqp2jm24aqydpnlj7b6w3ogwrplomrjtg5rifv44mmjey",
-            ),
-            (
-                map(&[("b", 1), ("a", 2), ("aa", 3)]),
-                "bafyreihikbjp4lwurexf3sv44sotvp23hra42a5sz3ebo5hfwoewzhqc7m",
-            ),
+            (map(&[]), "bafyreigbtj4x7ip5legnfznufuopl4sg4knzc2cof6duas4b3q2fy6swua"),
+            (Ipld::List(vec![]), "bafyreidwx2fvfdiaox32v2mnn6sxu3j4qoxeqcuenhtgrv5qv6litfnmoe"),
+            (Ipld::String(String::new()), "bafyreiengp2sbi6ez34a2jctv34bwyjl7yoliteleaswgcwtqzrhmpyt2m"),
+            (Ipld::Integer(0), "bafyreidogqfzz75tpkmjzjke425xqcrmpcib2p5tg44hnbirumdbpl5adu"),
+            (Ipld::Integer(-1), "bafyreibwvht7dsk3ql73tf2d4dc4jtuv3a6juqykvrm7qtxtzp5lmfcqna"),
+            (map(&[("a", 1)]), "bafyreihltcnuuyqp2jm24aqydpnlj7b6w3ogwrplomrjtg5rifv44mmjey"),
+            (map(&[("b", 1), ("a", 2), ("aa", 3)]), "bafyreihikbjp4lwurexf3sv44sotvp23hra42a5sz3ebo5hfwoewzhqc7m"),
         ] {
             assert_eq!(RawBlock::encode(&value).unwrap().cid.to_string(), cid);
         }
@@ -352,10 +303,7 @@ mod tests {
             &[0xf9, 0x7e, 0x00],                                     // NaN
             &[0x9b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], // an array that claims 2^63 items
         ] {
-            let block = RawBlock {
-                cid: cid_of(DAG_CBOR, bytes),
-                bytes: bytes.to_vec(),
-            };
+            let block = RawBlock { cid: cid_of(DAG_CBOR, bytes), bytes: bytes.to_vec() };
             assert!(block.decode::<Ipld>().is_err(), "{bytes:x?}");
         }
     }
@@ -364,22 +312,13 @@ mod tests {
     fn a_block_is_what_its_cid_says() {
         let block = RawBlock::raw(b"evidence".to_vec());
         assert!(RawBlock::checked(block.cid, block.bytes.clone()).is_ok());
-        assert_eq!(
-            RawBlock::checked(block.cid, b"evidenc3".to_vec()),
-            Err(ContentError::Mismatch(block.cid))
-        );
-        assert!(
-            parse_cid("QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG").is_err(),
-            "CIDv0 is refused"
-        );
+        assert_eq!(RawBlock::checked(block.cid, b"evidenc3".to_vec()), Err(ContentError::Mismatch(block.cid)));
+        assert!(parse_cid("QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG").is_err(), "CIDv0 is refused");
     }
 
     #[test]
     fn a_fingerprint_ignores_dress_and_keeps_words() {
-        assert_eq!(
-            Fingerprint::of("Dose: 1.8 mg/L\n"),
-            Fingerprint::of("  dose 1 8 MG L")
-        );
+        assert_eq!(Fingerprint::of("Dose: 1.8 mg/L\n"), Fingerprint::of("  dose 1 8 MG L"));
         assert_ne!(Fingerprint::of("not safe"), Fingerprint::of("safe"));
         assert_ne!(Fingerprint::of("ab c"), Fingerprint::of("a bc"));
     }

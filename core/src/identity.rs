@@ -136,16 +136,9 @@ impl PublicKey {
     }
 
     /// Checks a signature over a CID in a role.
-    pub fn verify(
-        &self,
-        domain: Domain,
-        cid: &Cid,
-        signature: &Signature,
-    ) -> Result<(), IdentityError> {
+    pub fn verify(&self, domain: Domain, cid: &Cid, signature: &Signature) -> Result<(), IdentityError> {
         self.verify_bytes(&domain.message(cid), signature)
-            .map_err(|_| IdentityError::Signature {
-                domain: domain.as_str(),
-            })
+            .map_err(|_| IdentityError::Signature { domain: domain.as_str() })
     }
 
     /// Checks a signature over plain bytes, strictly.
@@ -187,9 +180,7 @@ impl FromStr for PublicKey {
         let (Base::Base58Btc, bytes) = multibase::decode(encoded).map_err(|_| refused())? else {
             return Err(refused());
         };
-        let key = bytes
-            .strip_prefix(&ED25519_MULTICODEC)
-            .ok_or_else(refused)?;
+        let key = bytes.strip_prefix(&ED25519_MULTICODEC).ok_or_else(refused)?;
         let key: [u8; 32] = key.try_into().map_err(|_| refused())?;
         PublicKey::from_bytes(key)
     }
@@ -232,11 +223,7 @@ impl Signature {
 
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Signature({})",
-            multibase::encode(Base::Base16Lower, &self.0[..8])
-        )
+        write!(f, "Signature({})", multibase::encode(Base::Base16Lower, &self.0[..8]))
     }
 }
 
@@ -250,10 +237,8 @@ impl Serialize for Signature {
 impl<'de> Deserialize<'de> for Signature {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Signature, D::Error> {
         let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?;
-        let bytes: [u8; 64] = bytes
-            .as_slice()
-            .try_into()
-            .map_err(|_| serde::de::Error::custom("a signature has 64 bytes"))?;
+        let bytes: [u8; 64] =
+            bytes.as_slice().try_into().map_err(|_| serde::de::Error::custom("a signature has 64 bytes"))?;
         Ok(Signature(bytes))
     }
 }
@@ -322,9 +307,7 @@ impl EntityId {
         }
         let slug = slug.trim_end_matches('-').to_string();
         if slug.is_empty() || slug.len() > ENTITY_ID_LEN_MAX {
-            return Err(IdentityError::Entity(
-                name.chars().take(ENTITY_ID_LEN_MAX).collect(),
-            ));
+            return Err(IdentityError::Entity(name.chars().take(ENTITY_ID_LEN_MAX).collect()));
         }
         Ok(EntityId { kind, slug })
     }
@@ -357,16 +340,9 @@ impl FromStr for EntityId {
     fn from_str(text: &str) -> Result<EntityId, IdentityError> {
         let refused = || IdentityError::Entity(text.chars().take(ENTITY_ID_LEN_MAX).collect());
         let (kind, slug) = text.split_once('-').ok_or_else(refused)?;
-        let kind = EntityType::ALL
-            .into_iter()
-            .find(|k| k.as_str() == kind)
-            .ok_or_else(refused)?;
+        let kind = EntityType::ALL.into_iter().find(|k| k.as_str() == kind).ok_or_else(refused)?;
         let id = EntityId::new(kind, slug)?;
-        if id.slug == slug {
-            Ok(id)
-        } else {
-            Err(refused())
-        }
+        if id.slug == slug { Ok(id) } else { Err(refused()) }
     }
 }
 
@@ -399,12 +375,9 @@ mod tests {
 
     #[test]
     fn other_dids_are_refused() {
-        for text in [
-            "",
-            "did:web:example.org",
-            "did:key:z",
-            "did:key:zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme",
-        ] {
+        for text in
+            ["", "did:web:example.org", "did:key:z", "did:key:zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme"]
+        {
             assert!(text.parse::<PublicKey>().is_err(), "{text}");
         }
     }
@@ -414,22 +387,10 @@ mod tests {
         let key = SecretKey::from_seed([1; 32]);
         let cid = RawBlock::raw(b"x".to_vec()).cid;
         let signature = key.sign(Domain::Receipt, &cid);
-        assert!(
-            key.public()
-                .verify(Domain::Receipt, &cid, &signature)
-                .is_ok()
-        );
-        assert!(
-            key.public()
-                .verify(Domain::Certificate, &cid, &signature)
-                .is_err()
-        );
+        assert!(key.public().verify(Domain::Receipt, &cid, &signature).is_ok());
+        assert!(key.public().verify(Domain::Certificate, &cid, &signature).is_err());
         let other = RawBlock::raw(b"y".to_vec()).cid;
-        assert!(
-            key.public()
-                .verify(Domain::Receipt, &other, &signature)
-                .is_err()
-        );
+        assert!(key.public().verify(Domain::Receipt, &other, &signature).is_err());
     }
 
     #[test]
@@ -441,10 +402,7 @@ mod tests {
         signature[0] = 1;
         let cid = RawBlock::raw(b"x".to_vec()).cid;
         if let Ok(key) = PublicKey::from_bytes(neutral) {
-            assert!(
-                key.verify(Domain::Bundle, &cid, &Signature(signature))
-                    .is_err()
-            );
+            assert!(key.verify(Domain::Bundle, &cid, &Signature(signature)).is_err());
         }
     }
 
@@ -452,10 +410,7 @@ mod tests {
     fn entity_ids_follow_the_slug_rule() {
         let id = EntityId::new(EntityType::System, "Auth Service").unwrap();
         assert_eq!(id.to_string(), "system-auth-service");
-        assert_eq!(
-            "person-mara-lindqvist".parse::<EntityId>().unwrap().slug(),
-            "mara-lindqvist"
-        );
+        assert_eq!("person-mara-lindqvist".parse::<EntityId>().unwrap().slug(), "mara-lindqvist");
         for bad in ["person", "person-", "robot-x", "person-A", "person-a--b"] {
             assert!(bad.parse::<EntityId>().is_err(), "{bad}");
         }

@@ -23,9 +23,7 @@ pub struct WordError {
 }
 
 /// The nine types (KNU-01).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the design's")]
 pub enum KnowledgeType {
@@ -71,18 +69,14 @@ impl Scope {
             EntityType::Department => ScopeLevel::Department,
             EntityType::Organization => ScopeLevel::Organization,
             EntityType::Project | EntityType::System | EntityType::Module | EntityType::Topic => {
-                return Err(WordError {
-                    given: entity.to_string(),
-                    expected: SCOPE_FORM,
-                });
+                return Err(WordError { given: entity.to_string(), expected: SCOPE_FORM });
             }
         };
         Ok(Scope { level, entity })
     }
 }
 
-const SCOPE_FORM: &str =
-    "personal:person-…, team:team-…, department:department-…, organization:organization-…";
+const SCOPE_FORM: &str = "personal:person-…, team:team-…, department:department-…, organization:organization-…";
 
 impl fmt::Display for ScopeLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,17 +98,10 @@ impl fmt::Display for Scope {
 impl FromStr for Scope {
     type Err = WordError;
     fn from_str(text: &str) -> Result<Scope, WordError> {
-        let refused = || WordError {
-            given: text.chars().take(200).collect(),
-            expected: SCOPE_FORM,
-        };
+        let refused = || WordError { given: text.chars().take(200).collect(), expected: SCOPE_FORM };
         let (level, entity) = text.split_once(':').ok_or_else(refused)?;
         let scope = Scope::of(entity.parse().map_err(|_| refused())?).map_err(|_| refused())?;
-        if scope.level.to_string() == level {
-            Ok(scope)
-        } else {
-            Err(refused())
-        }
+        if scope.level.to_string() == level { Ok(scope) } else { Err(refused()) }
     }
 }
 
@@ -204,13 +191,7 @@ mod tests {
     fn a_scope_reads_as_level_and_entity() {
         let scope: Scope = "department:department-operations".parse().unwrap();
         assert_eq!(scope.to_string(), "department:department-operations");
-        for bad in [
-            "",
-            "team",
-            "team:person-a",
-            "project:project-x",
-            "team:team-",
-        ] {
+        for bad in ["", "team", "team:person-a", "project:project-x", "team:team-"] {
             assert!(bad.parse::<Scope>().is_err(), "{bad}");
         }
     }

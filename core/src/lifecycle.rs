@@ -17,10 +17,7 @@ use crate::notice::{Effect, Notice};
 pub const FINGERPRINT_ALNUM_MIN: usize = 120;
 
 /// Everything that depends on `roots`, the roots included, by following `derived` (what was made from this?).
-pub fn closure(
-    roots: impl IntoIterator<Item = Cid>,
-    derived: impl Fn(&Cid) -> Vec<Cid>,
-) -> BTreeSet<Cid> {
+pub fn closure(roots: impl IntoIterator<Item = Cid>, derived: impl Fn(&Cid) -> Vec<Cid>) -> BTreeSet<Cid> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<Cid> = roots.into_iter().collect();
     while let Some(cid) = open.pop() {
@@ -33,26 +30,15 @@ pub fn closure(
 
 /// The fingerprints by which a source's text is known when it comes back: of the whole, and of each chunk that is long
 /// enough to be its own.
-pub fn fingerprints_of<'a>(
-    whole: Fingerprint,
-    chunks: impl IntoIterator<Item = &'a Chunk>,
-) -> Vec<Fingerprint> {
+pub fn fingerprints_of<'a>(whole: Fingerprint, chunks: impl IntoIterator<Item = &'a Chunk>) -> Vec<Fingerprint> {
     let mut all = BTreeSet::from([whole]);
-    all.extend(
-        chunks
-            .into_iter()
-            .filter_map(|c| fingerprint_of_chunk(&c.text)),
-    );
+    all.extend(chunks.into_iter().filter_map(|c| fingerprint_of_chunk(&c.text)));
     all.into_iter().collect()
 }
 
 /// The fingerprint of a chunk's text, if it is long enough to have one.
 pub fn fingerprint_of_chunk(text: &str) -> Option<Fingerprint> {
-    let is_long = text
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .nth(FINGERPRINT_ALNUM_MIN - 1)
-        .is_some();
+    let is_long = text.chars().filter(|c| c.is_alphanumeric()).nth(FINGERPRINT_ALNUM_MIN - 1).is_some();
     is_long.then(|| Fingerprint::of(text))
 }
 
@@ -81,22 +67,11 @@ pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>
             // Only the organisation that issued a notice lifts it.
             Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.org))),
             effect => {
-                against.insert(
-                    cid,
-                    Standing {
-                        notice: cid,
-                        effect,
-                        signer,
-                        org: notice.org,
-                    },
-                );
+                against.insert(cid, Standing { notice: cid, effect, signer, org: notice.org });
             }
         }
     }
-    against
-        .into_values()
-        .filter(|s| !lifted.contains(&(s.notice, s.org)))
-        .collect()
+    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.org))).collect()
 }
 
 /// Whether a unit may become active: the notices that name its source by CID count if their signer may speak for
@@ -108,10 +83,7 @@ pub fn may_become_active(
     org: &OrgId,
 ) -> Result<(), Cid> {
     let speaks = |s: &&Standing| s.signer == *publisher || s.signer == *org;
-    let named = by_cid
-        .iter()
-        .filter(speaks)
-        .find(|s| s.effect == Effect::Withdraw);
+    let named = by_cid.iter().filter(speaks).find(|s| s.effect == Effect::Withdraw);
     let known = by_text.iter().find(|s| s.effect == Effect::Withdraw);
     match named.or(known) {
         Some(standing) => Err(standing.notice),
@@ -153,15 +125,10 @@ mod tests {
 
     #[test]
     fn a_notice_bars_until_it_is_undone() {
-        let (retraction, lift) = (
-            notice(NoticeKind::Retraction, None),
-            notice(NoticeKind::Reinstatement, Some(cid(10))),
-        );
+        let (retraction, lift) =
+            (notice(NoticeKind::Retraction, None), notice(NoticeKind::Reinstatement, Some(cid(10))));
         let standing_now = standing([(cid(10), &retraction, key(1))]);
-        assert_eq!(
-            may_become_active(&standing_now, &[], &key(1), &key(2)),
-            Err(cid(10))
-        );
+        assert_eq!(may_become_active(&standing_now, &[], &key(1), &key(2)), Err(cid(10)));
         assert_eq!(
             may_become_active(&[], &standing_now, &key(7), &key(8)),
             Err(cid(10)),

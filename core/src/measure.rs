@@ -8,16 +8,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// A score that people read: thousandths, `0..=1000`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct Milli(u16);
 
 /// A score for intermediate products: millionths, `0..=1_000_000`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Micro(u32);
 
@@ -46,14 +42,7 @@ impl Milli {
 
     /// A score of `value` thousandths.
     pub fn new(value: u16) -> Result<Milli, RangeError> {
-        if value <= 1000 {
-            Ok(Milli(value))
-        } else {
-            Err(RangeError {
-                value: value.into(),
-                max: 1000,
-            })
-        }
+        if value <= 1000 { Ok(Milli(value)) } else { Err(RangeError { value: value.into(), max: 1000 }) }
     }
 
     /// A score known when the program is written.
@@ -87,14 +76,7 @@ impl Micro {
 
     /// A score of `value` millionths.
     pub fn new(value: u32) -> Result<Micro, RangeError> {
-        if value <= 1_000_000 {
-            Ok(Micro(value))
-        } else {
-            Err(RangeError {
-                value: value.into(),
-                max: 1_000_000,
-            })
-        }
+        if value <= 1_000_000 { Ok(Micro(value)) } else { Err(RangeError { value: value.into(), max: 1_000_000 }) }
     }
 
     /// `numerator / denominator` by the one rounding rule.
@@ -147,16 +129,12 @@ impl fmt::Display for Milli {
 }
 
 /// A moment: milliseconds since 1970-01-01 UTC. It is read by the shell and passed in; `core` never asks for it.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
 /// A span of time in milliseconds.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Duration(pub u64);
 
@@ -180,10 +158,7 @@ impl Duration {
 impl Timestamp {
     /// This moment and `span` later; stops at the end of time instead of wrapping.
     pub fn plus(self, span: Duration) -> Timestamp {
-        Timestamp(
-            self.0
-                .saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)),
-        )
+        Timestamp(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
     }
 
     /// How long after `earlier` this is; zero if it is not after it.
@@ -205,25 +180,14 @@ impl fmt::Display for Timestamp {
         let z = days + 719_468;
         let era = z.div_euclid(146_097);
         let day_of_era = z.rem_euclid(146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-        let month = if month_from_march < 10 {
-            month_from_march + 3
-        } else {
-            month_from_march - 9
-        };
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
         let (s, ms) = (ms / 1000, ms % 1000);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{ms:03}Z",
-            s / 3600,
-            s / 60 % 60,
-            s % 60
-        )
+        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{ms:03}Z", s / 3600, s / 60 % 60, s % 60)
     }
 }
 
@@ -237,10 +201,7 @@ mod tests {
         assert_eq!(Milli::from_ratio(2, 3).get(), 666);
         assert_eq!(Milli::from_ratio(5, 3), Milli::ONE);
         assert_eq!(Milli::from_ratio(1, 0), Milli::ZERO);
-        assert_eq!(
-            Milli::from(Micro::from_ratio(999_999, 1_000_000)).get(),
-            999
-        );
+        assert_eq!(Milli::from(Micro::from_ratio(999_999, 1_000_000)).get(), 999);
         assert!(Milli::new(1001).is_err() && Micro::new(1_000_001).is_err());
     }
 

@@ -211,9 +211,7 @@ impl Signable for Notice {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoticeError {
     /// It names nothing, or more than the limit.
-    #[error(
-        "a notice names 1 to {TARGETS_MAX} sources and at most {FINGERPRINTS_MAX} fingerprints"
-    )]
+    #[error("a notice names 1 to {TARGETS_MAX} sources and at most {FINGERPRINTS_MAX} fingerprints")]
     Targets,
     /// The note is too long.
     #[error("the note is longer than {NOTE_BYTES_MAX} bytes")]
@@ -234,10 +232,7 @@ pub enum NoticeError {
 impl Notice {
     /// Checks what can be checked without knowing the sources that it names.
     pub fn check(&self) -> Result<(), NoticeError> {
-        if self.targets.is_empty()
-            || self.targets.len() > TARGETS_MAX
-            || self.fingerprints.len() > FINGERPRINTS_MAX
-        {
+        if self.targets.is_empty() || self.targets.len() > TARGETS_MAX || self.fingerprints.len() > FINGERPRINTS_MAX {
             return Err(NoticeError::Targets);
         }
         if self.note.len() > NOTE_BYTES_MAX {
@@ -252,19 +247,12 @@ impl Notice {
 
 /// Whether the signer of a notice may speak for what `publisher` of `org` published: the node itself, or its
 /// organisation's root; nobody else.
-pub fn may_issue(
-    notice: &Signed<Notice>,
-    publisher: &NodeId,
-    org: Option<&OrgId>,
-) -> Result<(), NoticeError> {
+pub fn may_issue(notice: &Signed<Notice>, publisher: &NodeId, org: Option<&OrgId>) -> Result<(), NoticeError> {
     let signer = notice.signer();
     if signer == publisher || Some(signer) == org {
         Ok(())
     } else {
-        Err(NoticeError::Authority {
-            signer: *signer,
-            publisher: *publisher,
-        })
+        Err(NoticeError::Authority { signer: *signer, publisher: *publisher })
     }
 }
 
@@ -328,19 +316,13 @@ mod tests {
         for reason in Reason::ALL {
             assert_eq!(reason.as_str().parse(), Ok(reason));
         }
-        assert_eq!(
-            "expression-of-concern".parse(),
-            Ok(NoticeKind::ExpressionOfConcern)
-        );
+        assert_eq!("expression-of-concern".parse(), Ok(NoticeKind::ExpressionOfConcern));
     }
 
     #[test]
     fn only_the_publisher_and_its_root_may_speak() {
-        let (node, root, other) = (
-            SecretKey::from_seed([1; 32]),
-            SecretKey::from_seed([2; 32]),
-            SecretKey::from_seed([3; 32]),
-        );
+        let (node, root, other) =
+            (SecretKey::from_seed([1; 32]), SecretKey::from_seed([2; 32]), SecretKey::from_seed([3; 32]));
         let notice = Notice {
             tag: NoticeTag,
             kind: NoticeKind::Retraction,
@@ -355,29 +337,11 @@ mod tests {
         };
         assert_eq!(notice.check(), Ok(()));
         let by = |key: &SecretKey| {
-            may_issue(
-                &Signed::seal(notice.clone(), key).unwrap(),
-                &node.public(),
-                Some(&root.public()),
-            )
+            may_issue(&Signed::seal(notice.clone(), key).unwrap(), &node.public(), Some(&root.public()))
         };
         assert!(by(&node).is_ok() && by(&root).is_ok());
         assert!(matches!(by(&other), Err(NoticeError::Authority { .. })));
-        assert_eq!(
-            Notice {
-                kind: NoticeKind::Reinstatement,
-                ..notice.clone()
-            }
-            .check(),
-            Err(NoticeError::Undoes)
-        );
-        assert_eq!(
-            Notice {
-                targets: vec![],
-                ..notice
-            }
-            .check(),
-            Err(NoticeError::Targets)
-        );
+        assert_eq!(Notice { kind: NoticeKind::Reinstatement, ..notice.clone() }.check(), Err(NoticeError::Undoes));
+        assert_eq!(Notice { targets: vec![], ..notice }.check(), Err(NoticeError::Targets));
     }
 }

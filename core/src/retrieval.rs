@@ -37,27 +37,16 @@ impl Query {
     /// Reads a question.
     pub fn new(text: &str) -> Query {
         let mut seen = BTreeSet::new();
-        let all: Vec<String> = terms(text)
-            .into_iter()
-            .filter(|t| seen.insert(t.clone()))
-            .collect();
+        let all: Vec<String> = terms(text).into_iter().filter(|t| seen.insert(t.clone())).collect();
         let content: Vec<String> = all.iter().filter(|t| !is_stop_word(t)).cloned().collect();
         let mut terms = if content.is_empty() { all } else { content };
         terms.truncate(QUERY_TERMS_MAX);
-        Query {
-            text: text.to_string(),
-            terms,
-        }
+        Query { text: text.to_string(), terms }
     }
 
     /// How often each term of the query occurs in a text, and how many terms the text has.
     pub fn frequencies(&self, text: &str) -> (Vec<u32>, u64) {
-        let places: BTreeMap<&str, usize> = self
-            .terms
-            .iter()
-            .enumerate()
-            .map(|(i, t)| (t.as_str(), i))
-            .collect();
+        let places: BTreeMap<&str, usize> = self.terms.iter().enumerate().map(|(i, t)| (t.as_str(), i)).collect();
         let mut tf = vec![0u32; self.terms.len()];
         let mut n_terms = 0;
         for term in terms(text) {
@@ -104,18 +93,11 @@ pub struct Ranked {
 ///
 /// The scores must have been computed under the same statistics. If two nodes disagree on a chunk's score, the lower
 /// one counts: a score is never more than everyone confirms.
-pub fn merge(
-    rankings: impl IntoIterator<Item = (NodeId, Vec<(Cid, u64)>)>,
-    limit: usize,
-) -> Vec<Ranked> {
+pub fn merge(rankings: impl IntoIterator<Item = (NodeId, Vec<(Cid, u64)>)>, limit: usize) -> Vec<Ranked> {
     let mut by_chunk: BTreeMap<Cid, Ranked> = BTreeMap::new();
     for (node, hits) in rankings {
         for (chunk, score) in hits {
-            let ranked = by_chunk.entry(chunk).or_insert(Ranked {
-                chunk,
-                score,
-                providers: BTreeSet::new(),
-            });
+            let ranked = by_chunk.entry(chunk).or_insert(Ranked { chunk, score, providers: BTreeSet::new() });
             ranked.score = ranked.score.min(score);
             ranked.providers.insert(node);
         }
@@ -135,16 +117,9 @@ mod tests {
 
     #[test]
     fn operators_of_query_languages_are_plain_words() {
-        assert_eq!(
-            Query::new("acl:confidential OR *").terms,
-            ["acl", "confidenti"]
-        );
+        assert_eq!(Query::new("acl:confidential OR *").terms, ["acl", "confidenti"]);
         assert_eq!(Query::new("NOT the").terms, terms("not"));
-        assert_eq!(
-            Query::new("the of").terms,
-            ["the", "of"],
-            "nothing but stop words is still a query"
-        );
+        assert_eq!(Query::new("the of").terms, ["the", "of"], "nothing but stop words is still a query");
         assert!(Query::new("((((  ").terms.is_empty());
     }
 

@@ -52,9 +52,7 @@ pub enum TrustError {
     #[error("the certificate is not signed by the root of the organisation that it names")]
     NotSignedByRoot,
     /// The organisation is not pinned here.
-    #[error(
-        "organisation {org} (`{name}`) is not trusted here; `plumb trust add {org}` would trust it"
-    )]
+    #[error("organisation {org} (`{name}`) is not trusted here; `plumb trust add {org}` would trust it")]
     UnknownRoot {
         /// Its root.
         org: OrgId,
@@ -114,27 +112,16 @@ impl Roots {
     }
 
     /// Admits a node that presents a certificate, or says why not.
-    pub fn admit(
-        &self,
-        node: &NodeId,
-        certificate: &Signed<Certificate>,
-        now: Timestamp,
-    ) -> Result<(), TrustError> {
+    pub fn admit(&self, node: &NodeId, certificate: &Signed<Certificate>, now: Timestamp) -> Result<(), TrustError> {
         let c = certificate.value();
         if !is_signed_by_its_root(certificate) {
             return Err(TrustError::NotSignedByRoot);
         }
         if !self.pins(&c.org) {
-            return Err(TrustError::UnknownRoot {
-                org: c.org,
-                name: c.org_name.clone(),
-            });
+            return Err(TrustError::UnknownRoot { org: c.org, name: c.org_name.clone() });
         }
         if c.node != *node {
-            return Err(TrustError::OtherNode {
-                certified: c.node,
-                presented: *node,
-            });
+            return Err(TrustError::OtherNode { certified: c.node, presented: *node });
         }
         if now.plus(CLOCK_TOLERANCE) < c.not_before {
             return Err(TrustError::InFuture(c.not_before));
@@ -164,71 +151,32 @@ mod tests {
         let (root, node, other) = (key(1), key(2).public(), key(3).public());
         let at = Timestamp(1_000_000_000_000);
         let department: EntityId = "department-laboratory".parse().unwrap();
-        let cert = certify(
-            &root,
-            "Northwater",
-            node,
-            department.clone(),
-            at,
-            Duration::days(1),
-        )
-        .unwrap();
+        let cert = certify(&root, "Northwater", node, department.clone(), at, Duration::days(1)).unwrap();
         let pinned = Roots(BTreeMap::from([(root.public(), "Northwater".to_string())]));
 
         assert_eq!(pinned.admit(&node, &cert, at), Ok(()));
-        assert_eq!(
-            pinned.admit(&node, &cert, Timestamp(at.0 - 240_000)),
-            Ok(()),
-            "minutes of skew change nothing"
-        );
-        assert!(matches!(
-            pinned.admit(&node, &cert, Timestamp(at.0 - 400_000)),
-            Err(TrustError::InFuture(_))
-        ));
-        assert!(matches!(
-            pinned.admit(&node, &cert, at.plus(Duration::days(2))),
-            Err(TrustError::Expired(_))
-        ));
-        assert!(matches!(
-            pinned.admit(&other, &cert, at),
-            Err(TrustError::OtherNode { .. })
-        ));
-        assert!(matches!(
-            Roots::default().admit(&node, &cert, at),
-            Err(TrustError::UnknownRoot { .. })
-        ));
+        assert_eq!(pinned.admit(&node, &cert, Timestamp(at.0 - 240_000)), Ok(()), "minutes of skew change nothing");
+        assert!(matches!(pinned.admit(&node, &cert, Timestamp(at.0 - 400_000)), Err(TrustError::InFuture(_))));
+        assert!(matches!(pinned.admit(&node, &cert, at.plus(Duration::days(2))), Err(TrustError::Expired(_))));
+        assert!(matches!(pinned.admit(&other, &cert, at), Err(TrustError::OtherNode { .. })));
+        assert!(matches!(Roots::default().admit(&node, &cert, at), Err(TrustError::UnknownRoot { .. })));
 
-        let forged = Certificate {
-            org: root.public(),
-            ..cert.value().clone()
-        };
+        let forged = Certificate { org: root.public(), ..cert.value().clone() };
         let forged = Signed::seal(forged, &key(9)).unwrap();
-        assert_eq!(
-            pinned.admit(&node, &forged, at),
-            Err(TrustError::NotSignedByRoot)
-        );
+        assert_eq!(pinned.admit(&node, &forged, at), Err(TrustError::NotSignedByRoot));
     }
 
     #[test]
     fn a_changed_certificate_does_not_open() {
-        let cert = certify(
-            &key(1),
-            "N",
-            key(2).public(),
-            "department-a".parse().unwrap(),
-            Timestamp(0),
-            VALIDITY_DEFAULT,
-        )
-        .unwrap();
+        let cert =
+            certify(&key(1), "N", key(2).public(), "department-a".parse().unwrap(), Timestamp(0), VALIDITY_DEFAULT)
+                .unwrap();
         let bytes = cert.to_bytes();
         assert_eq!(Signed::<Certificate>::from_bytes(&bytes).unwrap(), cert);
         for i in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[i] ^= 1;
-            assert!(
-                Signed::<Certificate>::from_bytes(&changed).is_err(),
-                "byte {i}"
-            );
+            assert!(Signed::<Certificate>::from_bytes(&changed).is_err(), "byte {i}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an admitted peer gets to its requests. Its certificate makes it a requester like any other: the boundary decides
 //! before anything is searched or read.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
@@ -18,7 +18,7 @@ use plumb_federation::wire::reason;
 use plumb_federation::wire::search::{HITS_MAX, Hit, SearchRequest, SearchResponse};
 use plumb_storage::{Blocks as _, Change, Records, unit};
 
-use crate::door::Door;
+use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
@@ -31,7 +31,7 @@ const RETRY_AFTER_MS: u64 = 1_000;
 /// The answer to a request, or why it cannot be read.
 pub(super) async fn answer(
     premises: Arc<Premises>,
-    verification: Arc<OnceLock<Door<Verification>>>,
+    verification: Late<Door<Verification>>,
     certificate: Signed<Certificate>,
     protocol: Protocol,
     bytes: Vec<u8>,
@@ -153,7 +153,7 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
 
 async fn notice(
     premises: Arc<Premises>,
-    verification: Arc<OnceLock<Door<Verification>>>,
+    verification: Late<Door<Verification>>,
     request: NoticeRequest,
 ) -> NoticeResponse {
     let Some(door) = verification.get() else {

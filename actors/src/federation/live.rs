@@ -1,7 +1,7 @@
 //! The machines of one life of the bridge: what happens goes in, what they ask for is performed.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -21,7 +21,7 @@ use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
 use super::{Federation, Link, answers, receipts};
-use crate::door::Door;
+use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept::{self, LogHead};
 use crate::premises::{Premises, blocking};
@@ -68,7 +68,7 @@ pub(super) enum Turn {
 pub(super) struct Live {
     premises: Arc<Premises>,
     link: Link,
-    verification: Arc<OnceLock<Door<Verification>>>,
+    verification: Late<Door<Verification>>,
     admission: Admission,
     log_sync: LogSync,
     delivery: Delivery,
@@ -87,7 +87,7 @@ impl Live {
     pub fn begin(
         premises: &Arc<Premises>,
         link: Link,
-        verification: Arc<OnceLock<Door<Verification>>>,
+        verification: Late<Door<Verification>>,
     ) -> Result<Live, NodeError> {
         let heads = kept::log_heads(&premises.store, &premises.node())?;
         let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
@@ -389,7 +389,8 @@ impl Live {
                 log_sync::Action::JudgeGossip(verdict) => self.judge_gossip(verdict == GossipVerdict::Accept),
                 log_sync::Action::Equivocation { proof } => {
                     tracing::error!(publisher = %proof.publisher, "a publisher showed two histories of its log");
-                    let event = self.premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
+                    let event =
+                        self.premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
                     let mut change = Change::new(event);
                     kept::put_fork(&mut change, &proof);
                     self.write(change);
@@ -446,7 +447,10 @@ impl Live {
         let says = heads.heads.iter().find(|h| h.publisher == peer).map(|h| h.size());
         let is_whole = says == Some(self.log_sync.size(&peer)) && says != Some(0);
         let is_due = self.confirmed.get(&peer).is_none_or(|at| now.since(*at).0 >= CONFIRM_EVERY_MS);
-        if is_whole && is_due && let Some(state) = self.log_sync.state(&peer) {
+        if is_whole
+            && is_due
+            && let Some(state) = self.log_sync.state(&peer)
+        {
             self.confirmed.insert(peer, now);
             self.store_state(now, state);
         }
@@ -579,7 +583,7 @@ async fn dial_all(network: &plumb_federation::driver::NetworkHandle, addresses: 
 /// the entries come again, and applying twice changes nothing more.
 async fn take_entries(
     premises: Arc<Premises>,
-    verification: Arc<OnceLock<Door<Verification>>>,
+    verification: Late<Door<Verification>>,
     from: u64,
     entries: Vec<Vec<u8>>,
     state: LogState,

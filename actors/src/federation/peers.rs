@@ -94,9 +94,8 @@ async fn view(
                 organisation: Some(certified.org_name.clone()),
                 department: Some(certified.department.slug().to_string()),
                 state: "away".to_string(),
-                detail: kept::is_forked(&premises.store, &certified.node)?.then(|| {
-                    "it showed two histories of its log; nothing more is taken from it".to_string()
-                }),
+                detail: kept::is_forked(&premises.store, &certified.node)?
+                    .then(|| "it showed two histories of its log; nothing more is taken from it".to_string()),
                 addresses: Vec::new(),
                 log_size: head.state.range.size(),
                 log_as_of: Some(head.as_of.to_string()),

@@ -42,7 +42,9 @@ fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportVie
     let verdict = VerdictView::of(&result);
     let verified = match result {
         Ok(verified) => verified,
-        Err(error) => return Err(NodeError::Denied(format!("the bundle is not authentic and was not taken in: {error}"))),
+        Err(error) => {
+            return Err(NodeError::Denied(format!("the bundle is not authentic and was not taken in: {error}")));
+        }
     };
     if !verified.root_is_trusted {
         return Err(NodeError::Denied(format!(
@@ -114,7 +116,9 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
         if let Some(notice) = barred {
             taken.refused.push(SourceNote {
                 address: record.uri.clone(),
-                reason: format!("it was withdrawn by notice {notice}; it is kept with the answer and found by no search"),
+                reason: format!(
+                    "it was withdrawn by notice {notice}; it is kept with the answer and found by no search"
+                ),
             });
         }
         let existing = kept::source(&premises.store, cid)?;

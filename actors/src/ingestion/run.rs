@@ -29,12 +29,16 @@ const NOTES_MAX: usize = 10_000;
 /// Runs a job to its end, whatever happens.
 pub(super) fn run(premises: &Premises, job: &Job, ask: IngestSources) {
     let caller = ask.caller.clone();
-    let outcome = catch_unwind(AssertUnwindSafe(|| Run::new(premises, job, &ask).and_then(|r| r.all(ask.intake.clone()))));
+    let outcome =
+        catch_unwind(AssertUnwindSafe(|| Run::new(premises, job, &ask).and_then(|r| r.all(ask.intake.clone()))));
     let (state, error) = match outcome {
         Ok(Ok(())) if job.is_cancelled() => (JobState::Cancelled, None),
         Ok(Ok(())) => (JobState::Done, None),
         Ok(Err(error)) => (JobState::Failed, Some(error.to_string())),
-        Err(_) => (JobState::Failed, Some("the job ran into a defect of this program; what it had taken in is kept".to_string())),
+        Err(_) => (
+            JobState::Failed,
+            Some("the job ran into a defect of this program; what it had taken in is kept".to_string()),
+        ),
     };
     let id = job.view().id;
     // Written down first: whoever sees the job ended finds it ended in the store.

@@ -74,7 +74,10 @@ pub(crate) fn update_answer(change: &mut Change, row: &SavedAnswer) {
 /// Saved answers, newest first.
 pub(crate) fn answers(store: &Store, limit: usize) -> Result<Vec<SavedAnswer>, StorageError> {
     let keys = store.scan_back(Keyspace::Answers, b"t", None, limit)?;
-    keys.into_iter().filter_map(|(key, _)| Cid::try_from(&key[9..]).ok()).filter_map(|c| answer(store, &c).transpose()).collect()
+    keys.into_iter()
+        .filter_map(|(key, _)| Cid::try_from(&key[9..]).ok())
+        .filter_map(|c| answer(store, &c).transpose())
+        .collect()
 }
 
 /// Saved answers that rest on a source.

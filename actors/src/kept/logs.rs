@@ -49,8 +49,7 @@ fn head_key(publisher: &NodeId) -> Vec<u8> {
 }
 
 fn opened(keyspace: Keyspace, row: LogRow) -> Result<LogHead, StorageError> {
-    let state = LogState::decode(&row.state)
-        .map_err(|e| StorageError::Decode { keyspace, reason: e.to_string() })?;
+    let state = LogState::decode(&row.state).map_err(|e| StorageError::Decode { keyspace, reason: e.to_string() })?;
     Ok(LogHead { state, as_of: row.as_of })
 }
 
@@ -140,13 +139,7 @@ pub(crate) fn append_own(
     let origin = public_origin(&own)
         .map_err(|e| StorageError::Encode { keyspace: Keyspace::PublicLog, reason: e.to_string() })?;
     let checkpoint = Checkpoint { origin, size: range.size(), root: range.root() }.sign(key);
-    let state = LogState {
-        publisher: own,
-        range,
-        checkpoint,
-        proof: Vec::new(),
-        certificate: certificate.clone(),
-    };
+    let state = LogState { publisher: own, range, checkpoint, proof: Vec::new(), certificate: certificate.clone() };
     change.expect(Keyspace::PublicLog, &head_key(&own), before);
     put_log_head(change, &own, &LogHead { state, as_of: now }, from, entries);
     Ok(())

@@ -98,11 +98,7 @@ pub(crate) fn bar(change: &mut Change, cid: &Cid, notice: &Notice) {
     }
 }
 
-fn standing_at(
-    store: &Store,
-    prefix: &[u8],
-    arriving: Option<&Signed<Notice>>,
-) -> Result<Vec<Standing>, StorageError> {
+fn standing_at(store: &Store, prefix: &[u8], arriving: Option<&Signed<Notice>>) -> Result<Vec<Standing>, StorageError> {
     let mut found: Vec<(Cid, Signed<Notice>)> = arriving.map(|n| (n.cid(), n.clone())).into_iter().collect();
     let mut open = |cid: Cid| -> Result<(), StorageError> {
         if let Some(kept) = notice(store, &cid)? {

@@ -125,12 +125,12 @@ pub(crate) fn sources_by_address<'a>(
         .map(move |row| {
             let (key, _) = row?;
             let at = key.len().saturating_sub(CID_LEN);
-            let record = Cid::try_from(&key[at..]).map_err(|e| StorageError::Decode {
+            let record = Cid::try_from(&key[at..])
+                .map_err(|e| StorageError::Decode { keyspace: Keyspace::Sources, reason: e.to_string() })?;
+            source(store, &record)?.ok_or_else(|| StorageError::Decode {
                 keyspace: Keyspace::Sources,
-                reason: e.to_string(),
-            })?;
-            source(store, &record)?
-                .ok_or_else(|| StorageError::Decode { keyspace: Keyspace::Sources, reason: format!("no row for {record}") })
+                reason: format!("no row for {record}"),
+            })
         })
         .filter(move |row| match (row, &after) {
             (Ok(row), Some(after)) => row.address > *after,

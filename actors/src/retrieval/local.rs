@@ -26,11 +26,7 @@ pub(crate) struct LocalHit {
 
 /// What this node's collection says of a query's terms, as far as the requester may read all of a partition. The
 /// hidden part of a partition that is readable in part would show in its statistics, so it is left out.
-pub(crate) fn local_stats(
-    premises: &Premises,
-    requester: &Requester,
-    query: &Query,
-) -> Result<TermStats, NodeError> {
+pub(crate) fn local_stats(premises: &Premises, requester: &Requester, query: &Query) -> Result<TermStats, NodeError> {
     let set = premises.readable_set(requester);
     let whole: Vec<Sensitivity> =
         Sensitivity::ALL.into_iter().filter(|class| *set.access(*class) == Access::Whole).collect();
@@ -66,8 +62,7 @@ pub(crate) fn local_hits(
             continue;
         }
         let missing = |cid: &Cid| NodeError::Damaged(format!("block {cid} is missing"));
-        let chunk_block =
-            premises.store.block(&candidate.chunk)?.ok_or_else(|| missing(&candidate.chunk))?;
+        let chunk_block = premises.store.block(&candidate.chunk)?.ok_or_else(|| missing(&candidate.chunk))?;
         let source_block = premises.store.block(&unit.source)?.ok_or_else(|| missing(&unit.source))?;
         let record: SourceRecord = source_block.decode()?;
         let caution = kept::standing_on(&premises.store, &unit.source)?

@@ -22,7 +22,8 @@ const NAMED_MAX: usize = 5;
 pub(super) fn examine(premises: &Premises) -> Result<DoctorView, NodeError> {
     premises.index.flush_to(premises.store.position())?;
     let (index, active_units, indexed) = index_equals_store(premises)?;
-    let checks = vec![blocks(premises)?, index, audit(premises), certificate(premises), clock(premises), logs(premises)?];
+    let checks =
+        vec![blocks(premises)?, index, audit(premises), certificate(premises), clock(premises), logs(premises)?];
     Ok(DoctorView {
         healthy: checks.iter().all(|c| c.ok),
         checks,
@@ -44,7 +45,10 @@ fn blocks(premises: &Premises) -> Result<DoctorCheck, NodeError> {
     let n = damaged.len();
     damaged.truncate(NAMED_MAX);
     let problem = (n > 0).then(|| {
-        format!("{n} blocks are not what their names say, among them {}; ingest or import their sources again", damaged.join(", "))
+        format!(
+            "{n} blocks are not what their names say, among them {}; ingest or import their sources again",
+            damaged.join(", ")
+        )
     });
     Ok(check("blocks", problem, "every block hashes to its name".to_string()))
 }

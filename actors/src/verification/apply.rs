@@ -57,7 +57,8 @@ fn plan(premises: &Premises, signed: &Signed<Notice>, by: &str) -> Result<(Chang
             .map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))?;
         targets.push(row);
     }
-    let event = premises.event(by, "notice.apply", cid, "ok", format!("{}: {}", notice.kind.as_str(), notice.reason.as_str()));
+    let event =
+        premises.event(by, "notice.apply", cid, "ok", format!("{}: {}", notice.kind.as_str(), notice.reason.as_str()));
     let mut change = Change::new(event);
     let mut n_units = 0;
     for row in targets {
@@ -130,12 +131,7 @@ fn change_source(
 }
 
 /// Flags every saved answer that rests on what the notice names. Returns how many.
-fn flag_answers(
-    premises: &Premises,
-    change: &mut Change,
-    signed: &Signed<Notice>,
-    by: &str,
-) -> Result<u64, NodeError> {
+fn flag_answers(premises: &Premises, change: &mut Change, signed: &Signed<Notice>, by: &str) -> Result<u64, NodeError> {
     let mut flagged = BTreeMap::new();
     for target in &signed.value().targets {
         for answer in kept::answers_citing(&premises.store, target)? {

@@ -33,20 +33,14 @@ pub(super) fn view(premises: &Premises, cid: &Cid) -> Result<NoticeView, NodeErr
         signer: signed.signer().to_string(),
         issued_at: notice.issued_at.to_string(),
         undoes: notice.undoes.map(|u| u.to_string()),
-        applied: Some(AppliedView {
-            at: kept.applied_at.to_string(),
-            units: kept.n_units,
-            answers: kept.n_answers,
-        }),
+        applied: Some(AppliedView { at: kept.applied_at.to_string(), units: kept.n_units, answers: kept.n_answers }),
         receipts,
     })
 }
 
 fn receipt(holder: &str, obligation: &Obligation) -> ObligationView {
-    let acknowledgement = obligation
-        .acknowledgement
-        .as_ref()
-        .and_then(|bytes| Signed::<Acknowledgement>::from_bytes(bytes).ok());
+    let acknowledgement =
+        obligation.acknowledgement.as_ref().and_then(|bytes| Signed::<Acknowledgement>::from_bytes(bytes).ok());
     match acknowledgement {
         Some(signed) => ObligationView {
             holder: holder.to_string(),

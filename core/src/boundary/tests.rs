@@ -4,12 +4,8 @@ use crate::identity::{EntityType, SecretKey};
 use crate::knowledge::{KnowledgeType, Origin, Scope, SourceType, UnitState};
 use proptest::prelude::*;
 
-const OPEN: DepartmentPolicy = DepartmentPolicy {
-    restricted_within_department: true,
-};
-const SHUT: DepartmentPolicy = DepartmentPolicy {
-    restricted_within_department: false,
-};
+const OPEN: DepartmentPolicy = DepartmentPolicy { restricted_within_department: true };
+const SHUT: DepartmentPolicy = DepartmentPolicy { restricted_within_department: false };
 
 /// The sixteen cells of BDY-16 to BDY-19, with the policy shut and nobody's grant.
 #[test]
@@ -23,37 +19,16 @@ fn the_matrix_has_the_sixteen_cells_of_the_design() {
         (Confidential, [false, false, false, false]),
     ];
     for (sensitivity, row) in table {
-        for (relation, may) in [
-            SameScope,
-            SameDepartment,
-            SameOrganisation,
-            CrossOrganisation,
-        ]
-        .into_iter()
-        .zip(row)
-        {
-            assert_eq!(
-                decide(sensitivity, relation, false, SHUT).is_ok(),
-                may,
-                "{sensitivity} {relation:?}"
-            );
+        for (relation, may) in [SameScope, SameDepartment, SameOrganisation, CrossOrganisation].into_iter().zip(row) {
+            assert_eq!(decide(sensitivity, relation, false, SHUT).is_ok(), may, "{sensitivity} {relation:?}");
         }
     }
-    assert!(
-        decide(Restricted, SameDepartment, false, OPEN).is_ok(),
-        "policy opens restricted to the department"
-    );
+    assert!(decide(Restricted, SameDepartment, false, OPEN).is_ok(), "policy opens restricted to the department");
     assert!(decide(Restricted, SameOrganisation, false, OPEN).is_err());
     for relation in [SameScope, SameDepartment, SameOrganisation] {
-        assert!(
-            decide(Confidential, relation, true, SHUT).is_ok(),
-            "creator or grant, anywhere inside (D7)"
-        );
+        assert!(decide(Confidential, relation, true, SHUT).is_ok(), "creator or grant, anywhere inside (D7)");
     }
-    assert_eq!(
-        decide(Confidential, CrossOrganisation, true, OPEN),
-        Err(Withheld::CrossesOrganisation)
-    );
+    assert_eq!(decide(Confidential, CrossOrganisation, true, OPEN), Err(Withheld::CrossesOrganisation));
 }
 
 fn org(n: u8) -> OrgId {

@@ -50,20 +50,12 @@ pub struct Span {
 
 /// Cuts `text`. `marks` that do not stand on a character boundary inside the text are ignored.
 pub fn chunk(text: &str, marks: &[Mark]) -> Vec<Span> {
-    let mut marks: Vec<&Mark> = marks
-        .iter()
-        .filter(|m| m.at < text.len() && text.is_char_boundary(m.at))
-        .collect();
+    let mut marks: Vec<&Mark> = marks.iter().filter(|m| m.at < text.len() && text.is_char_boundary(m.at)).collect();
     marks.sort_by_key(|m| m.at);
     let mut spans = Vec::new();
     for (start, end) in sections(text, &marks) {
         for (start, end) in pack(text, start, end) {
-            spans.push(Span {
-                start,
-                end,
-                headings: headings_at(&marks, start),
-                page: page_at(&marks, start),
-            });
+            spans.push(Span { start, end, headings: headings_at(&marks, start), page: page_at(&marks, start) });
         }
     }
     spans
@@ -77,26 +69,16 @@ fn sections(text: &str, marks: &[&Mark]) -> Vec<(usize, usize)> {
         let MarkKind::Heading { text: heading, .. } = &mark.kind else {
             continue;
         };
-        let has_body = text[body_from.min(mark.at)..mark.at]
-            .chars()
-            .any(char::is_alphanumeric);
+        let has_body = text[body_from.min(mark.at)..mark.at].chars().any(char::is_alphanumeric);
         if has_body && mark.at > 0 {
             cuts.push(mark.at);
         }
         // The heading's own line is no body.
-        let line_end = text[mark.at..]
-            .find('\n')
-            .map_or(text.len(), |n| mark.at + n + 1);
-        body_from = line_end.max(floor_boundary(
-            text,
-            mark.at + heading.len().min(text.len() - mark.at),
-        ));
+        let line_end = text[mark.at..].find('\n').map_or(text.len(), |n| mark.at + n + 1);
+        body_from = line_end.max(floor_boundary(text, mark.at + heading.len().min(text.len() - mark.at)));
     }
     cuts.push(text.len());
-    cuts.windows(2)
-        .map(|w| (w[0], w[1]))
-        .filter(|(start, end)| start < end)
-        .collect()
+    cuts.windows(2).map(|w| (w[0], w[1])).filter(|(start, end)| start < end).collect()
 }
 
 fn floor_boundary(text: &str, mut at: usize) -> usize {
@@ -168,11 +150,7 @@ fn pieces(text: &str, start: usize, end: usize) -> Vec<(usize, usize, usize)> {
 /// last whole grapheme cluster.
 fn best_cut(window: &str) -> usize {
     let half = window.len() / 2;
-    let sentence = window
-        .split_sentence_bound_indices()
-        .map(|(at, _)| at)
-        .last()
-        .filter(|at| *at > half);
+    let sentence = window.split_sentence_bound_indices().map(|(at, _)| at).last().filter(|at| *at > half);
     let space = || {
         window
             .char_indices()
@@ -181,15 +159,8 @@ fn best_cut(window: &str) -> usize {
             .map(|(at, c)| at + c.len_utf8())
             .filter(|at| *at > half)
     };
-    let cluster = || {
-        window
-            .grapheme_indices(true).map(|(at, _)| at).next_back()
-            .filter(|at| *at > half)
-    };
-    sentence
-        .or_else(space)
-        .or_else(cluster)
-        .unwrap_or(window.len())
+    let cluster = || window.grapheme_indices(true).map(|(at, _)| at).next_back().filter(|at| *at > half);
+    sentence.or_else(space).or_else(cluster).unwrap_or(window.len())
 }
 
 fn headings_at(marks: &[&Mark], at: usize) -> Vec<String> {
@@ -200,10 +171,7 @@ fn headings_at(marks: &[&Mark], at: usize) -> Vec<String> {
             path.push((*level, text));
         }
     }
-    path.into_iter()
-        .take(HEADINGS_MAX)
-        .map(|(_, text)| text.to_string())
-        .collect()
+    path.into_iter().take(HEADINGS_MAX).map(|(_, text)| text.to_string()).collect()
 }
 
 fn page_at(marks: &[&Mark], at: usize) -> Option<u32> {
@@ -223,65 +191,30 @@ mod tests {
     use proptest::prelude::*;
 
     fn heading(at: usize, level: u8, text: &str) -> Mark {
-        Mark {
-            at,
-            kind: MarkKind::Heading {
-                level,
-                text: text.into(),
-            },
-        }
+        Mark { at, kind: MarkKind::Heading { level, text: text.into() } }
     }
 
     #[test]
     fn a_heading_opens_a_chunk_and_names_its_path() {
         let text = "# A\n\n## B\n\none\n\n## C\n\ntwo\n";
         let at = |needle: &str| text.find(needle).unwrap();
-        let marks = [
-            heading(0, 1, "A"),
-            heading(at("## B"), 2, "B"),
-            heading(at("## C"), 2, "C"),
-        ];
+        let marks = [heading(0, 1, "A"), heading(at("## B"), 2, "B"), heading(at("## C"), 2, "C")];
         let spans = chunk(text, &marks);
-        let seen: Vec<_> = spans
-            .iter()
-            .map(|s| (&text[s.start..s.end], s.headings.join(">")))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                ("# A\n\n## B\n\none\n\n", "A".to_string()),
-                ("## C\n\ntwo\n", "A>C".to_string())
-            ]
-        );
+        let seen: Vec<_> = spans.iter().map(|s| (&text[s.start..s.end], s.headings.join(">"))).collect();
+        assert_eq!(seen, [("# A\n\n## B\n\none\n\n", "A".to_string()), ("## C\n\ntwo\n", "A>C".to_string())]);
     }
 
     #[test]
     fn text_without_spaces_is_cut_and_kept_whole() {
         let text = "経".repeat(3000);
         let spans = chunk(&text, &[]);
-        assert_eq!(
-            spans
-                .iter()
-                .map(|s| text[s.start..s.end].chars().count())
-                .collect::<Vec<_>>()
-                .len(),
-            3
-        );
+        assert_eq!(spans.iter().map(|s| text[s.start..s.end].chars().count()).collect::<Vec<_>>().len(), 3);
         assert_eq!(spans.last().unwrap().end, text.len());
     }
 
     #[test]
     fn a_page_is_that_of_the_first_byte() {
-        let marks = [
-            Mark {
-                at: 0,
-                kind: MarkKind::Page(1),
-            },
-            Mark {
-                at: 10,
-                kind: MarkKind::Page(2),
-            },
-        ];
+        let marks = [Mark { at: 0, kind: MarkKind::Page(1) }, Mark { at: 10, kind: MarkKind::Page(2) }];
         assert_eq!(page_at(&marks.iter().collect::<Vec<_>>(), 9), Some(1));
         assert_eq!(page_at(&marks.iter().collect::<Vec<_>>(), 10), Some(2));
     }

@@ -34,21 +34,13 @@ pub struct Statistics {
 
 impl From<&TermStats> for Statistics {
     fn from(stats: &TermStats) -> Statistics {
-        Statistics {
-            n_docs: stats.n_docs,
-            n_terms: stats.n_terms,
-            doc_freq: stats.doc_freq.clone(),
-        }
+        Statistics { n_docs: stats.n_docs, n_terms: stats.n_terms, doc_freq: stats.doc_freq.clone() }
     }
 }
 
 impl From<&Statistics> for TermStats {
     fn from(stats: &Statistics) -> TermStats {
-        TermStats {
-            n_docs: stats.n_docs,
-            n_terms: stats.n_terms,
-            doc_freq: stats.doc_freq.clone(),
-        }
+        TermStats { n_docs: stats.n_docs, n_terms: stats.n_terms, doc_freq: stats.doc_freq.clone() }
     }
 }
 
@@ -208,23 +200,14 @@ pub fn seal(contents: &Contents<'_>, key: &SecretKey) -> Result<SealedBundle, Si
         signature: *signed.signature(),
     })?;
     let mut blocks = BTreeMap::new();
-    for cid in contents
-        .evidence
-        .iter()
-        .flat_map(|e| [e.cid, e.chunk.source])
-        .collect::<BTreeSet<_>>()
-    {
+    for cid in contents.evidence.iter().flat_map(|e| [e.cid, e.chunk.source]).collect::<BTreeSet<_>>() {
         let bytes = contents.blocks.get(&cid).ok_or_else(|| missing(&cid))?;
         blocks.insert(cid, bytes.clone());
     }
     for block in [answer, certificate, signed.block().clone(), seal.clone()] {
         blocks.insert(block.cid, block.bytes);
     }
-    Ok(SealedBundle {
-        root: seal.cid,
-        bundle: signed.cid(),
-        blocks,
-    })
+    Ok(SealedBundle { root: seal.cid, bundle: signed.cid(), blocks })
 }
 
 fn missing(cid: &Cid) -> ContentError {
@@ -236,17 +219,11 @@ pub(super) fn chunk_of(blocks: &BTreeMap<Cid, Vec<u8>>, cid: &Cid) -> Result<Chu
     block_of(blocks, cid)?.decode()
 }
 
-pub(super) fn source_of(
-    blocks: &BTreeMap<Cid, Vec<u8>>,
-    cid: &Cid,
-) -> Result<SourceRecord, ContentError> {
+pub(super) fn source_of(blocks: &BTreeMap<Cid, Vec<u8>>, cid: &Cid) -> Result<SourceRecord, ContentError> {
     block_of(blocks, cid)?.decode()
 }
 
-pub(super) fn block_of(
-    blocks: &BTreeMap<Cid, Vec<u8>>,
-    cid: &Cid,
-) -> Result<RawBlock, ContentError> {
+pub(super) fn block_of(blocks: &BTreeMap<Cid, Vec<u8>>, cid: &Cid) -> Result<RawBlock, ContentError> {
     let bytes = blocks.get(cid).ok_or_else(|| missing(cid))?;
     RawBlock::checked(*cid, bytes.clone())
 }

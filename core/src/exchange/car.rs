@@ -57,19 +57,13 @@ struct HeaderV1 {
 
 /// Writes blocks with one root. Blocks come in the order of their CIDs after the root, so equal content is equal bytes.
 pub fn write_car(root: Cid, blocks: &BTreeMap<Cid, Vec<u8>>) -> Vec<u8> {
-    let header = serde_ipld_dagcbor::to_vec(&HeaderV1 {
-        version: 1,
-        roots: vec![root],
-    })
-    .expect("a number and a list of CIDs always encode");
+    let header = serde_ipld_dagcbor::to_vec(&HeaderV1 { version: 1, roots: vec![root] })
+        .expect("a number and a list of CIDs always encode");
     let mut out = Vec::new();
     write_varint(&mut out, header.len());
     out.extend_from_slice(&header);
     let first = blocks.get_key_value(&root);
-    for (cid, bytes) in first
-        .into_iter()
-        .chain(blocks.iter().filter(|(cid, _)| **cid != root))
-    {
+    for (cid, bytes) in first.into_iter().chain(blocks.iter().filter(|(cid, _)| **cid != root)) {
         let name = cid.to_bytes();
         write_varint(&mut out, name.len() + bytes.len());
         out.extend_from_slice(&name);
@@ -100,8 +94,7 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
         let begin = at;
         let mut section = section(bytes, &mut at)?;
         let cid = Cid::read_bytes(&mut section).map_err(|_| CarError::Damaged(begin))?;
-        let block = RawBlock::checked(cid, section.to_vec())
-            .map_err(|source| CarError::Block { at: begin, source })?;
+        let block = RawBlock::checked(cid, section.to_vec()).map_err(|source| CarError::Block { at: begin, source })?;
         blocks.insert(block.cid, block.bytes);
     }
     if !blocks.contains_key(root) {
@@ -113,10 +106,7 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
 fn section<'a>(bytes: &'a [u8], at: &mut usize) -> Result<&'a [u8], CarError> {
     let begin = *at;
     let len = read_varint(bytes, at).ok_or(CarError::Damaged(begin))?;
-    let end = at
-        .checked_add(len)
-        .filter(|end| *end <= bytes.len())
-        .ok_or(CarError::Damaged(begin))?;
+    let end = at.checked_add(len).filter(|end| *end <= bytes.len()).ok_or(CarError::Damaged(begin))?;
     let section = &bytes[*at..end];
     *at = end;
     Ok(section)
@@ -152,10 +142,7 @@ mod tests {
 
     fn blocks(contents: &[Vec<u8>]) -> (Cid, BTreeMap<Cid, Vec<u8>>) {
         let all: Vec<RawBlock> = contents.iter().cloned().map(RawBlock::raw).collect();
-        (
-            all[0].cid,
-            all.into_iter().map(|b| (b.cid, b.bytes)).collect(),
-        )
+        (all[0].cid, all.into_iter().map(|b| (b.cid, b.bytes)).collect())
     }
 
     proptest! {
@@ -182,9 +169,6 @@ mod tests {
 
     #[test]
     fn a_length_that_lies_allocates_nothing() {
-        assert_eq!(
-            read_car(&[0xff, 0xff, 0xff, 0xff, 0x0f, 0]),
-            Err(CarError::Damaged(0))
-        );
+        assert_eq!(read_car(&[0xff, 0xff, 0xff, 0xff, 0x0f, 0]), Err(CarError::Damaged(0)));
     }
 }

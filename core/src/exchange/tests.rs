@@ -22,10 +22,7 @@ fn root() -> SecretKey {
 }
 
 fn roots() -> Roots {
-    Roots(BTreeMap::from([(
-        root().public(),
-        "Northwater".to_string(),
-    )]))
+    Roots(BTreeMap::from([(root().public(), "Northwater".to_string())]))
 }
 
 /// A sealed answer over two small sources.
@@ -63,11 +60,7 @@ fn sealed(with_head: bool) -> SealedBundle {
         let (tf, n) = query.frequencies(&body_of(chunk));
         stats.n_docs += 1;
         stats.n_terms += n;
-        stats
-            .doc_freq
-            .iter_mut()
-            .zip(tf)
-            .for_each(|(df, tf)| *df += u64::from(tf > 0));
+        stats.doc_freq.iter_mut().zip(tf).for_each(|(df, tf)| *df += u64::from(tf > 0));
     }
     let mut evidence: Vec<Evidence> = found
         .into_iter()
@@ -95,17 +88,10 @@ fn sealed(with_head: bool) -> SealedBundle {
     .unwrap();
     let mut log = CompactRange::new();
     log.append(leaf_hash(b"entry"));
-    let checkpoint = Checkpoint {
-        origin: node().public().to_string().parse().unwrap(),
-        size: log.size(),
-        root: log.root(),
-    }
-    .sign(&node());
-    let head = Head {
-        publisher: node().public(),
-        checkpoint,
-        as_of: NOW,
-    };
+    let checkpoint =
+        Checkpoint { origin: node().public().to_string().parse().unwrap(), size: log.size(), root: log.root() }
+            .sign(&node());
+    let head = Head { publisher: node().public(), checkpoint, as_of: NOW };
     let contents = Contents {
         answer: &answer,
         stats: &stats,
@@ -122,15 +108,7 @@ fn sealed(with_head: bool) -> SealedBundle {
 fn judged(car: &[u8], now: Timestamp, status: SourceStatus) -> Result<Verdict, BundleError> {
     let roots = roots();
     let status = |_: &Cid, _: &SourceRecord| status;
-    verify(
-        car,
-        &Knowledge {
-            now,
-            roots: &roots,
-            status: &status,
-        },
-    )
-    .map(|v| v.verdict)
+    verify(car, &Knowledge { now, roots: &roots, status: &status }).map(|v| v.verdict)
 }
 
 #[test]
@@ -138,26 +116,14 @@ fn a_bundle_has_four_verdicts() {
     let car = sealed(true).to_car();
     let notice = RawBlock::raw(vec![1]).cid;
     let later = NOW.plus(Duration::days(3));
-    assert_eq!(
-        judged(&car, NOW, SourceStatus::Unknown),
-        Ok(Verdict::Current { as_of: NOW })
-    );
+    assert_eq!(judged(&car, NOW, SourceStatus::Unknown), Ok(Verdict::Current { as_of: NOW }));
     assert!(
         matches!(judged(&car, NOW, SourceStatus::Withdrawn(notice)), Ok(Verdict::Retracted { withdrawn }) if withdrawn.len() == 2)
     );
-    assert_eq!(
-        judged(&car, later, SourceStatus::Unknown),
-        Ok(Verdict::Unconfirmed { since: Some(NOW) })
-    );
-    assert_eq!(
-        judged(&car, later, SourceStatus::CurrentAsOf(later)),
-        Ok(Verdict::Current { as_of: later })
-    );
+    assert_eq!(judged(&car, later, SourceStatus::Unknown), Ok(Verdict::Unconfirmed { since: Some(NOW) }));
+    assert_eq!(judged(&car, later, SourceStatus::CurrentAsOf(later)), Ok(Verdict::Current { as_of: later }));
     let headless = sealed(false).to_car();
-    assert_eq!(
-        judged(&headless, NOW, SourceStatus::Unknown),
-        Ok(Verdict::Unconfirmed { since: None })
-    );
+    assert_eq!(judged(&headless, NOW, SourceStatus::Unknown), Ok(Verdict::Unconfirmed { since: None }));
 }
 
 #[test]
@@ -166,26 +132,16 @@ fn every_single_byte_is_covered() {
     for i in 0..car.len() {
         let mut changed = car.clone();
         changed[i] ^= 0x20;
-        assert!(
-            judged(&changed, NOW, SourceStatus::Unknown).is_err(),
-            "byte {i} of {}",
-            car.len()
-        );
+        assert!(judged(&changed, NOW, SourceStatus::Unknown).is_err(), "byte {i} of {}", car.len());
     }
 }
 
 #[test]
 fn a_replay_gives_the_same_bytes() {
     let sealed = sealed(true);
-    let verified = verify(
-        &sealed.to_car(),
-        &Knowledge {
-            now: NOW,
-            roots: &roots(),
-            status: &|_, _| SourceStatus::Unknown,
-        },
-    )
-    .unwrap();
+    let verified =
+        verify(&sealed.to_car(), &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown })
+            .unwrap();
     let replayed = replay(&sealed.to_car()).unwrap();
     assert_eq!(replayed.cid, verified.bundle.answer);
     assert_eq!(replayed.bytes, sealed.blocks[&verified.bundle.answer]);
@@ -197,19 +153,13 @@ fn a_block_that_nobody_signed_is_refused_by_name() {
     let mut sealed = sealed(true);
     let stray = RawBlock::raw(b"an ad".to_vec());
     sealed.blocks.insert(stray.cid, stray.bytes);
-    assert_eq!(
-        judged(&sealed.to_car(), NOW, SourceStatus::Unknown),
-        Err(BundleError::Stray(stray.cid))
-    );
+    assert_eq!(judged(&sealed.to_car(), NOW, SourceStatus::Unknown), Err(BundleError::Stray(stray.cid)));
 }
 
 #[test]
 fn another_key_cannot_seal_in_the_issuers_name() {
     let sealed = sealed(true);
-    let bundle: Bundle = block_of(&sealed.blocks, &sealed.bundle)
-        .unwrap()
-        .decode()
-        .unwrap();
+    let bundle: Bundle = block_of(&sealed.blocks, &sealed.bundle).unwrap().decode().unwrap();
     let forger = SecretKey::from_seed([9; 32]);
     let forged = Signed::seal(bundle, &forger).unwrap();
     let seal = RawBlock::encode(&Seal {
@@ -223,10 +173,7 @@ fn another_key_cannot_seal_in_the_issuers_name() {
     blocks.remove(&sealed.root);
     blocks.insert(seal.cid, seal.bytes);
     let car = crate::exchange::write_car(seal.cid, &blocks);
-    assert!(matches!(
-        judged(&car, NOW, SourceStatus::Unknown),
-        Err(BundleError::Issuer { .. })
-    ));
+    assert!(matches!(judged(&car, NOW, SourceStatus::Unknown), Err(BundleError::Issuer { .. })));
 }
 
 proptest! {

@@ -35,9 +35,7 @@ pub enum BundleError {
         signer: NodeId,
     },
     /// The certificate does not fit the bundle.
-    #[error(
-        "the certificate does not certify the issuer for the organisation and the time of the bundle"
-    )]
+    #[error("the certificate does not certify the issuer for the organisation and the time of the bundle")]
     Certificate,
     /// The evidence contradicts itself.
     #[error("evidence {chunk}: {what}")]
@@ -152,42 +150,23 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
     passed(format!("{} blocks hash to their CIDs", blocks.len()));
 
     let seal: Seal = block_of(&blocks, &root)?.decode()?;
-    let signed = Signed::<Bundle>::assemble(
-        block_of(&blocks, &seal.bundle)?,
-        seal.signer,
-        seal.signature,
-    )?;
+    let signed = Signed::<Bundle>::assemble(block_of(&blocks, &seal.bundle)?, seal.signer, seal.signature)?;
     let bundle = signed.value().clone();
     if bundle.issuer != seal.signer {
-        return Err(BundleError::Issuer {
-            issuer: bundle.issuer,
-            signer: seal.signer,
-        });
+        return Err(BundleError::Issuer { issuer: bundle.issuer, signer: seal.signer });
     }
-    passed(format!(
-        "the signature of {} holds over the bundle",
-        bundle.issuer
-    ));
+    passed(format!("the signature of {} holds over the bundle", bundle.issuer));
 
-    let certificate =
-        Signed::<Certificate>::from_bytes(&block_of(&blocks, &bundle.certificate)?.bytes)?;
+    let certificate = Signed::<Certificate>::from_bytes(&block_of(&blocks, &bundle.certificate)?.bytes)?;
     check_certificate(&bundle, &certificate)?;
-    passed(format!(
-        "the root of `{}` ({}) certified the issuer",
-        certificate.value().org_name,
-        bundle.org
-    ));
+    passed(format!("the root of `{}` ({}) certified the issuer", certificate.value().org_name, bundle.org));
 
     let label = strictest(bundle.evidence.iter().map(|c| c.sensitivity));
     if bundle.sensitivity != label {
         return Err(BundleError::Label { given: bundle.sensitivity, evidence: label });
     }
     let (chunks, sources) = evidence_of(&bundle, &blocks)?;
-    passed(format!(
-        "{} chunks belong to their {} sources",
-        chunks.len(),
-        sources.len()
-    ));
+    passed(format!("{} chunks belong to their {} sources", chunks.len(), sources.len()));
 
     let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
     let replayed = recompute(&bundle, &chunks, &sources, &answer)?;
@@ -197,14 +176,9 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
     passed("the evidence gives the same ranking and the same answer, byte for byte".to_string());
 
     for head in &bundle.heads {
-        head.checkpoint
-            .verify(&head.publisher)
-            .map_err(|_| BundleError::Head(head.publisher))?;
+        head.checkpoint.verify(&head.publisher).map_err(|_| BundleError::Head(head.publisher))?;
     }
-    passed(format!(
-        "{} log heads are signed by their publishers",
-        bundle.heads.len()
-    ));
+    passed(format!("{} log heads are signed by their publishers", bundle.heads.len()));
     refuse_strays(root, &seal, &bundle, &blocks)?;
 
     let verdict = judge(&bundle, &sources, knowledge);
@@ -230,45 +204,27 @@ pub fn replay(car: &[u8]) -> Result<RawBlock, BundleError> {
     let bundle: Bundle = block_of(&blocks, &seal.bundle)?.decode()?;
     let (chunks, sources) = evidence_of(&bundle, &blocks)?;
     let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
-    Ok(RawBlock::encode(&recompute(
-        &bundle, &chunks, &sources, &answer,
-    )?)?)
+    Ok(RawBlock::encode(&recompute(&bundle, &chunks, &sources, &answer)?)?)
 }
 
-fn check_certificate(
-    bundle: &Bundle,
-    certificate: &Signed<Certificate>,
-) -> Result<(), BundleError> {
+fn check_certificate(bundle: &Bundle, certificate: &Signed<Certificate>) -> Result<(), BundleError> {
     let c = certificate.value();
     let fits = is_signed_by_its_root(certificate)
         && c.org == bundle.org
         && c.node == bundle.issuer
         && c.not_before <= bundle.issued_at.plus(CLOCK_TOLERANCE)
         && bundle.issued_at <= c.not_after.plus(CLOCK_TOLERANCE);
-    if fits {
-        Ok(())
-    } else {
-        Err(BundleError::Certificate)
-    }
+    if fits { Ok(()) } else { Err(BundleError::Certificate) }
 }
 
 type Chunks = Vec<(Cid, Chunk)>;
 type Sources = BTreeMap<Cid, SourceRecord>;
 
-fn evidence_of(
-    bundle: &Bundle,
-    blocks: &BTreeMap<Cid, Vec<u8>>,
-) -> Result<(Chunks, Sources), BundleError> {
+fn evidence_of(bundle: &Bundle, blocks: &BTreeMap<Cid, Vec<u8>>) -> Result<(Chunks, Sources), BundleError> {
     let (mut chunks, mut sources) = (Vec::new(), BTreeMap::new());
     for cited in &bundle.evidence {
-        let refuse = |what| BundleError::Evidence {
-            chunk: cited.chunk,
-            what,
-        };
-        if blocks
-            .get(&cited.chunk)
-            .is_some_and(|b| b.len() > CHUNK_BLOCK_BYTES_MAX)
-        {
+        let refuse = |what| BundleError::Evidence { chunk: cited.chunk, what };
+        if blocks.get(&cited.chunk).is_some_and(|b| b.len() > CHUNK_BLOCK_BYTES_MAX) {
             return Err(refuse("larger than any chunk"));
         }
         let chunk = chunk_of(blocks, &cited.chunk)?;
@@ -285,21 +241,14 @@ fn evidence_of(
 }
 
 /// The answer that this evidence gives, ranked and composed again.
-fn recompute(
-    bundle: &Bundle,
-    chunks: &Chunks,
-    sources: &Sources,
-    answer: &Answer,
-) -> Result<Answer, BundleError> {
+fn recompute(bundle: &Bundle, chunks: &Chunks, sources: &Sources, answer: &Answer) -> Result<Answer, BundleError> {
     let query = Query::new(&bundle.query);
     let stats = TermStats::from(&bundle.statistics);
     let refuse = |chunk, what| BundleError::Evidence { chunk, what };
     let mut evidence = Vec::new();
     let mut before: Option<(std::cmp::Reverse<u64>, Cid)> = None;
     for (cited, (cid, chunk)) in bundle.evidence.iter().zip(chunks) {
-        stats
-            .check(query.terms.len())
-            .map_err(|_| refuse(*cid, "it was ranked under impossible statistics"))?;
+        stats.check(query.terms.len()).map_err(|_| refuse(*cid, "it was ranked under impossible statistics"))?;
         if query.score(chunk, &stats) != cited.score {
             return Err(refuse(*cid, "its score is not the one that its text has"));
         }
@@ -308,9 +257,7 @@ fn recompute(
             return Err(refuse(*cid, "it stands out of rank"));
         }
         before = Some(place);
-        let source = sources
-            .get(&cited.source)
-            .ok_or_else(|| refuse(*cid, "its source is missing"))?;
+        let source = sources.get(&cited.source).ok_or_else(|| refuse(*cid, "its source is missing"))?;
         evidence.push(Evidence {
             cid: *cid,
             chunk: chunk.clone(),
@@ -326,12 +273,7 @@ fn recompute(
 }
 
 /// A block that nothing refers to was not signed by anybody: it is refused by name.
-fn refuse_strays(
-    root: Cid,
-    seal: &Seal,
-    bundle: &Bundle,
-    blocks: &BTreeMap<Cid, Vec<u8>>,
-) -> Result<(), BundleError> {
+fn refuse_strays(root: Cid, seal: &Seal, bundle: &Bundle, blocks: &BTreeMap<Cid, Vec<u8>>) -> Result<(), BundleError> {
     let mut known = BTreeSet::from([root, seal.bundle, bundle.certificate, bundle.answer]);
     known.extend(bundle.evidence.iter().flat_map(|c| [c.chunk, c.source]));
     match blocks.keys().find(|cid| !known.contains(cid)) {
@@ -347,11 +289,7 @@ fn judge(bundle: &Bundle, sources: &Sources, knowledge: &Knowledge<'_>) -> Verdi
     let mut oldest: Option<Timestamp> = None;
     let mut never = false;
     for (cid, source) in sources {
-        let carried = bundle
-            .heads
-            .iter()
-            .find(|h| h.publisher == source.publisher)
-            .map(|h| h.as_of);
+        let carried = bundle.heads.iter().find(|h| h.publisher == source.publisher).map(|h| h.as_of);
         let known = match (knowledge.status)(cid, source) {
             SourceStatus::Withdrawn(notice) => {
                 withdrawn.push((*cid, notice));

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::passage::{best_passage, support};
 use super::{
-    Answer, AnswerTag, CITATIONS_MAX, Citation, Claim, ClaimLabel, Confidence, Contested, Evidence,
-    GroundingState, RELIABILITY_MIN, Reliability, SUPPORT_MIN, SUPPORT_OF_BEST_MIN, Support,
-    lexical_score, provenance_score,
+    Answer, AnswerTag, CITATIONS_MAX, Citation, Claim, ClaimLabel, Confidence, Contested, Evidence, GroundingState,
+    RELIABILITY_MIN, Reliability, SUPPORT_MIN, SUPPORT_OF_BEST_MIN, Support, lexical_score, provenance_score,
 };
 use crate::boundary::{Sensitivity, strictest};
 use crate::measure::{Milli, Timestamp};
@@ -28,12 +27,7 @@ impl Passage<'_> {
 }
 
 /// Answers a question from evidence, or abstains. `evidence` comes in rank order.
-pub fn compose(
-    query: &Query,
-    stats: &TermStats,
-    evidence: &[Evidence],
-    generated_at: Timestamp,
-) -> Answer {
+pub fn compose(query: &Query, stats: &TermStats, evidence: &[Evidence], generated_at: Timestamp) -> Answer {
     let passages = passages(query, stats, evidence);
     let supports: Vec<Support> = passages
         .iter()
@@ -43,23 +37,11 @@ pub fn compose(
             trust: None,
         })
         .collect();
-    let n_sources = passages
-        .iter()
-        .map(|p| p.evidence.chunk.source)
-        .collect::<BTreeSet<_>>()
-        .len() as u64;
+    let n_sources = passages.iter().map(|p| p.evidence.chunk.source).collect::<BTreeSet<_>>().len() as u64;
     let reliability = Reliability::of(&supports, n_sources, RELIABILITY_MIN);
-    let passages = if reliability.abstained {
-        Vec::new()
-    } else {
-        passages
-    };
+    let passages = if reliability.abstained { Vec::new() } else { passages };
 
-    let citations: Vec<Citation> = passages
-        .iter()
-        .zip(1..)
-        .map(|(p, k)| citation(p, k))
-        .collect();
+    let citations: Vec<Citation> = passages.iter().zip(1..).map(|(p, k)| citation(p, k)).collect();
     let claims: Vec<Claim> = passages
         .iter()
         .zip(1..)
@@ -82,10 +64,7 @@ pub fn compose(
             1 | 2 => Confidence::Cautious,
             _ => Confidence::Grounded,
         },
-        citation_map: claims
-            .iter()
-            .map(|c| (c.id.clone(), c.citations.clone()))
-            .collect(),
+        citation_map: claims.iter().map(|c| (c.id.clone(), c.citations.clone())).collect(),
         grounding_state: match citations.len() {
             0 if is_question => GroundingState::Ungrounded,
             0 => GroundingState::Abstained,
@@ -95,8 +74,7 @@ pub fn compose(
         abstained: citations.is_empty(),
         reliability,
         conflicts,
-        sensitivity: strictest(passages.iter().map(|p| p.evidence.sensitivity))
-            .max(Sensitivity::Public),
+        sensitivity: strictest(passages.iter().map(|p| p.evidence.sensitivity)).max(Sensitivity::Public),
         citations,
         claims,
     }
@@ -111,12 +89,7 @@ fn passages<'a>(query: &Query, stats: &TermStats, evidence: &'a [Evidence]) -> V
             let support = support(query, stats, &e.chunk);
             let range = best_passage(query, stats, &e.chunk).filter(|_| support >= SUPPORT_MIN)?;
             let overlap = jaccard(&asked, &e.chunk.title, &e.chunk.text[range.clone()]);
-            Some(Passage {
-                evidence: e,
-                range,
-                support,
-                overlap,
-            })
+            Some(Passage { evidence: e, range, support, overlap })
         })
         .collect();
     let best = found.iter().map(|p| p.support.get()).max().unwrap_or(0);
@@ -152,18 +125,11 @@ fn citation(passage: &Passage, k: u32) -> Citation {
 }
 
 fn conflicts(claims: &[Claim]) -> Vec<Contested> {
-    let pairs = claims
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| claims[i + 1..].iter().map(move |b| (a, b)));
+    let pairs = claims.iter().enumerate().flat_map(|(i, a)| claims[i + 1..].iter().map(move |b| (a, b)));
     pairs
         .filter_map(|(a, b)| {
             let found = conflict(&a.text, &b.text)?;
-            Some(Contested {
-                a: a.id.clone(),
-                b: b.id.clone(),
-                relation: found.relation,
-            })
+            Some(Contested { a: a.id.clone(), b: b.id.clone(), relation: found.relation })
         })
         .collect()
 }
@@ -182,11 +148,7 @@ fn prose(is_question: bool, claims: &[Claim], conflicts: &[Contested]) -> String
     let mut marks: BTreeMap<&str, String> = BTreeMap::new();
     for (claim, k) in claims.iter().zip(1..) {
         let contested = conflicts.iter().any(|c| c.a == claim.id || c.b == claim.id);
-        let mark = if contested {
-            format!(" [{k}] [Contested]")
-        } else {
-            format!(" [{k}]")
-        };
+        let mark = if contested { format!(" [{k}] [Contested]") } else { format!(" [{k}]") };
         if !marks.contains_key(claim.text.as_str()) {
             order.push(&claim.text);
         }
@@ -194,12 +156,6 @@ fn prose(is_question: bool, claims: &[Claim], conflicts: &[Contested]) -> String
     }
     let n = claims.len();
     let noun = if n == 1 { "source" } else { "sources" };
-    let sentences: Vec<String> = order
-        .iter()
-        .map(|text| format!("{text}{}", marks[text]))
-        .collect();
-    format!(
-        "Drawing on {n} grounded {noun}: {} Plumbline asserts nothing beyond these sources.",
-        sentences.join(" ")
-    )
+    let sentences: Vec<String> = order.iter().map(|text| format!("{text}{}", marks[text])).collect();
+    format!("Drawing on {n} grounded {noun}: {} Plumbline asserts nothing beyond these sources.", sentences.join(" "))
 }

@@ -32,21 +32,13 @@ fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
 
 /// The sentence of the chunk that carries most of the question, as a byte range of the chunk's text; `None` if no
 /// sentence carries any of it. Of equals the first.
-pub fn best_passage(
-    query: &Query,
-    stats: &TermStats,
-    chunk: &Chunk,
-) -> Option<std::ops::Range<usize>> {
+pub fn best_passage(query: &Query, stats: &TermStats, chunk: &Chunk) -> Option<std::ops::Range<usize>> {
     let mut best: Option<(u64, std::ops::Range<usize>)> = None;
     for range in sentences(&chunk.text) {
         let sentence = &chunk.text[range.clone()];
         let (carried, _) = weigh(query, stats, sentence);
         // A heading names a subject and says nothing of it: a whole sentence is worth more.
-        let worth = if is_whole(sentence) {
-            carried
-        } else {
-            carried / 2
-        };
+        let worth = if is_whole(sentence) { carried } else { carried / 2 };
         if worth > 0 && best.as_ref().is_none_or(|(most, _)| worth > *most) {
             best = Some((worth, range));
         }
@@ -55,12 +47,8 @@ pub fn best_passage(
 }
 
 fn is_whole(sentence: &str) -> bool {
-    let last = sentence
-        .trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`'])
-        .chars()
-        .next_back();
-    !sentence.starts_with('#')
-        && matches!(last, Some('.' | '!' | '?' | '。' | '！' | '？' | '؟' | '…'))
+    let last = sentence.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']).chars().next_back();
+    !sentence.starts_with('#') && matches!(last, Some('.' | '!' | '?' | '。' | '！' | '？' | '؟' | '…'))
 }
 
 /// Sentences by UAX #29, without the spaces around them. A line break inside a paragraph is a space and ends nothing;
@@ -85,9 +73,7 @@ fn join_lines(text: &str) -> String {
     while let Some(line) = lines.next() {
         let ends_here = line.trim().is_empty()
             || line.starts_with('#')
-            || lines
-                .peek()
-                .is_none_or(|next| next.trim().is_empty() || begins_block(next));
+            || lines.peek().is_none_or(|next| next.trim().is_empty() || begins_block(next));
         match line.strip_suffix('\n') {
             Some(rest) if !ends_here => {
                 joined.push_str(rest);
@@ -121,10 +107,7 @@ fn cut(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let Some((limit, _)) = passage.char_indices().nth(PASSAGE_CHARS_MAX) else {
         return range;
     };
-    let at = passage[..limit]
-        .rfind(char::is_whitespace)
-        .filter(|at| *at > limit / 2)
-        .unwrap_or(limit);
+    let at = passage[..limit].rfind(char::is_whitespace).filter(|at| *at > limit / 2).unwrap_or(limit);
     range.start..range.start + passage[..at].trim_end().len()
 }
 
@@ -142,13 +125,7 @@ mod tests {
         let text = "# Pump 7\n\nPump 7 restarts\nat 4 bar. It stops below.\n\n- First item.\n- Second item\n";
         assert_eq!(
             of(text),
-            [
-                "# Pump 7",
-                "Pump 7 restarts\nat 4 bar.",
-                "It stops below.",
-                "First item.",
-                "Second item"
-            ]
+            ["# Pump 7", "Pump 7 restarts\nat 4 bar.", "It stops below.", "First item.", "Second item"]
         );
     }
 
@@ -156,10 +133,7 @@ mod tests {
     fn a_long_sentence_is_cut_behind_a_word() {
         let text = "word ".repeat(100);
         let range = cut(&text, 0..text.len());
-        assert!(
-            text[range.clone()].chars().count() <= PASSAGE_CHARS_MAX
-                && text[range].ends_with("word")
-        );
+        assert!(text[range.clone()].chars().count() <= PASSAGE_CHARS_MAX && text[range].ends_with("word"));
     }
 
     proptest! {

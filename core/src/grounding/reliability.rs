@@ -58,20 +58,11 @@ impl Reliability {
         let n = supports.len() as u64;
         let mean = |sum: u64| sum.checked_div(n).unwrap_or(0);
         let lexical = mean(supports.iter().map(|s| s.lexical.min(LEXICAL_MAX)).sum());
-        let provenance = mean(
-            supports
-                .iter()
-                .map(|s| s.provenance.min(PROVENANCE_MAX))
-                .sum(),
-        );
-        let trust = supports
-            .iter()
-            .map(|s| s.trust.map_or(TRUST_NEUTRAL, i64::from))
-            .sum::<i64>();
+        let provenance = mean(supports.iter().map(|s| s.provenance.min(PROVENANCE_MAX)).sum());
+        let trust = supports.iter().map(|s| s.trust.map_or(TRUST_NEUTRAL, i64::from)).sum::<i64>();
         let trust = trust.checked_div(n as i64).unwrap_or(TRUST_NEUTRAL);
-        let mut percent =
-            (lexical / 4 + provenance / 10 + (10 * n).min(30) + (5 * n_sources).min(20)) as i64
-                + (trust - TRUST_NEUTRAL).div_euclid(5);
+        let mut percent = (lexical / 4 + provenance / 10 + (10 * n).min(30) + (5 * n_sources).min(20)) as i64
+            + (trust - TRUST_NEUTRAL).div_euclid(5);
         if n == 0 {
             percent = 0;
         } else if lexical == 0 {
@@ -133,17 +124,9 @@ mod tests {
             (0, 150, 8, 8, [200, 200, 200]),
         ] {
             for (trust, confidence) in [0, 50, 100].into_iter().zip(expected) {
-                let support = Support {
-                    lexical,
-                    provenance,
-                    trust: Some(trust),
-                };
+                let support = Support { lexical, provenance, trust: Some(trust) };
                 let report = Reliability::of(&vec![support; n], sources, RELIABILITY_MIN);
-                assert_eq!(
-                    report.confidence.get(),
-                    confidence,
-                    "{lexical} {provenance} {n} {sources} at {trust}"
-                );
+                assert_eq!(report.confidence.get(), confidence, "{lexical} {provenance} {n} {sources} at {trust}");
                 assert_eq!(report.abstained, confidence < 250);
             }
         }
@@ -152,22 +135,13 @@ mod tests {
     #[test]
     fn lexical_support_has_the_vectors() {
         let (title, text) = ("Pulse fabric", "Lens preserves Pulse fabric citations.");
-        assert_eq!(
-            lexical_score(&Query::new("Pulse citations"), title, text),
-            50
-        );
+        assert_eq!(lexical_score(&Query::new("Pulse citations"), title, text), 50);
         assert_eq!(lexical_score(&Query::new("pulse fabric"), title, text), 120);
-        assert_eq!(
-            lexical_score(&Query::new("Pulse citations"), "Other", "unrelated"),
-            0
-        );
+        assert_eq!(lexical_score(&Query::new("Pulse citations"), "Other", "unrelated"), 0);
     }
 
     #[test]
     fn provenance_falls_with_distance() {
-        assert_eq!(
-            [0, 1, 5, 6].map(|d| provenance_score(d, 0)),
-            [100, 80, 0, 0]
-        );
+        assert_eq!([0, 1, 5, 6].map(|d| provenance_score(d, 0)), [100, 80, 0, 0]);
     }
 }

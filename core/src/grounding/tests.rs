@@ -34,11 +34,7 @@ fn ask(question: &str, evidence: &[Evidence]) -> Answer {
         let (tf, n) = query.frequencies(&body_of(&e.chunk));
         stats.n_docs += 1;
         stats.n_terms += n;
-        stats
-            .doc_freq
-            .iter_mut()
-            .zip(tf)
-            .for_each(|(df, tf)| *df += u64::from(tf > 0));
+        stats.doc_freq.iter_mut().zip(tf).for_each(|(df, tf)| *df += u64::from(tf > 0));
     }
     compose(&query, &stats, evidence, Timestamp(0))
 }
@@ -46,38 +42,23 @@ fn ask(question: &str, evidence: &[Evidence]) -> Answer {
 #[test]
 fn an_answer_is_sentences_of_its_sources() {
     let all = [
-        evidence(
-            1,
-            "Pump 7",
-            "Pump 7 was serviced.\nPump 7 restarts at 4 bar after a pressure drop.",
-        ),
+        evidence(1, "Pump 7", "Pump 7 was serviced.\nPump 7 restarts at 4 bar after a pressure drop."),
         evidence(2, "Canteen", "The canteen opens at noon."),
     ];
     let answer = ask("At what pressure does pump 7 restart?", &all);
     assert!(!answer.abstained);
-    assert_eq!(
-        answer.claims[0].text,
-        "Pump 7 restarts at 4 bar after a pressure drop."
-    );
+    assert_eq!(answer.claims[0].text, "Pump 7 restarts at 4 bar after a pressure drop.");
     assert_eq!(answer.grounding_state, GroundingState::Partial);
     assert_eq!(answer.citations.len(), 1, "the canteen answers nothing");
     let place = &answer.citations[0];
-    assert_eq!(
-        &all[0].chunk.text[place.start as usize..place.end as usize],
-        answer.claims[0].text
-    );
-    assert!(
-        answer
-            .answer
-            .ends_with("[1] Plumbline asserts nothing beyond these sources.")
-    );
+    assert_eq!(&all[0].chunk.text[place.start as usize..place.end as usize], answer.claims[0].text);
+    assert!(answer.answer.ends_with("[1] Plumbline asserts nothing beyond these sources."));
 }
 
 #[test]
 fn irrelevant_rows_ground_nothing() {
-    let rows: Vec<Evidence> = (0..5)
-        .map(|n| evidence(n, "Row", "The weather was mild and the road was dry."))
-        .collect();
+    let rows: Vec<Evidence> =
+        (0..5).map(|n| evidence(n, "Row", "The weather was mild and the road was dry.")).collect();
     let answer = ask("Who discovered the moons of Saturn?", &rows);
     assert!(answer.abstained && answer.citations.is_empty());
     assert_eq!(answer.grounding_state, GroundingState::Ungrounded);
@@ -100,31 +81,17 @@ fn states_follow_the_count() {
         (3, GroundingState::Grounded, Confidence::Grounded),
         (4, GroundingState::Grounded, Confidence::Grounded),
     ] {
-        let rows: Vec<Evidence> = (0..n)
-            .map(|n| {
-                evidence(
-                    n,
-                    "Turbidity",
-                    &format!("Turbidity limit number {n} holds."),
-                )
-            })
-            .collect();
+        let rows: Vec<Evidence> =
+            (0..n).map(|n| evidence(n, "Turbidity", &format!("Turbidity limit number {n} holds."))).collect();
         let answer = ask("turbidity limit", &rows);
-        assert_eq!(
-            (answer.grounding_state, answer.confidence),
-            (state, confidence),
-            "{n}"
-        );
+        assert_eq!((answer.grounding_state, answer.confidence), (state, confidence), "{n}");
     }
 }
 
 #[test]
 fn equal_sentences_are_said_once_and_claimed_twice() {
     let text = "The residual limit is 0.5 mg/L.";
-    let answer = ask(
-        "residual limit",
-        &[evidence(1, "A", text), evidence(2, "B", text)],
-    );
+    let answer = ask("residual limit", &[evidence(1, "A", text), evidence(2, "B", text)]);
     assert_eq!(answer.claims.len(), 2);
     assert_eq!(answer.answer.matches(text).count(), 1);
     assert!(answer.answer.contains("[1] [2]"));
@@ -134,10 +101,7 @@ fn equal_sentences_are_said_once_and_claimed_twice() {
 fn the_label_is_the_strictest_of_the_evidence() {
     let mut secret = evidence(2, "B", "The gate code of the depot is long.");
     secret.sensitivity = Sensitivity::Confidential;
-    let answer = ask(
-        "gate code depot",
-        &[evidence(1, "A", "The depot gate has a code."), secret],
-    );
+    let answer = ask("gate code depot", &[evidence(1, "A", "The depot gate has a code."), secret]);
     assert_eq!(answer.sensitivity, Sensitivity::Confidential);
 }
 

@@ -49,34 +49,20 @@ impl<T: Signable> Signed<T> {
     pub fn seal(value: T, key: &SecretKey) -> Result<Signed<T>, SignedError> {
         let block = RawBlock::encode(&value)?;
         let signature = key.sign(T::DOMAIN, &block.cid);
-        Ok(Signed {
-            value,
-            block,
-            signer: key.public(),
-            signature,
-        })
+        Ok(Signed { value, block, signer: key.public(), signature })
     }
 
     /// Takes a block with its signature, and checks it.
-    pub fn assemble(
-        block: RawBlock,
-        signer: PublicKey,
-        signature: Signature,
-    ) -> Result<Signed<T>, SignedError> {
+    pub fn assemble(block: RawBlock, signer: PublicKey, signature: Signature) -> Result<Signed<T>, SignedError> {
         signer.verify(T::DOMAIN, &block.cid, &signature)?;
         let value = block.decode()?;
-        Ok(Signed {
-            value,
-            block,
-            signer,
-            signature,
-        })
+        Ok(Signed { value, block, signer, signature })
     }
 
     /// Reads the stored form, and checks the signature. Total: any bytes give a value or an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signed<T>, SignedError> {
-        let envelope: EnvelopeV1 = serde_ipld_dagcbor::from_slice(bytes)
-            .map_err(|e| ContentError::Decode(e.to_string()))?;
+        let envelope: EnvelopeV1 =
+            serde_ipld_dagcbor::from_slice(bytes).map_err(|e| ContentError::Decode(e.to_string()))?;
         // The codec is ours to name: what is signed is always DAG-CBOR.
         let value_block = RawBlock::dag_cbor(envelope.block);
         Signed::assemble(value_block, envelope.signer, envelope.signature)
@@ -84,11 +70,7 @@ impl<T: Signable> Signed<T> {
 
     /// The stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let envelope = EnvelopeV1 {
-            block: self.block.bytes.clone(),
-            signer: self.signer,
-            signature: self.signature,
-        };
+        let envelope = EnvelopeV1 { block: self.block.bytes.clone(), signer: self.signer, signature: self.signature };
         serde_ipld_dagcbor::to_vec(&envelope).expect("bytes, a string and bytes always encode")
     }
 

@@ -37,32 +37,18 @@ const COUNT_MAX: u64 = 1 << 48;
 impl TermStats {
     /// Of an empty collection, for a query of `n` terms.
     pub fn empty(n: usize) -> TermStats {
-        TermStats {
-            n_docs: 0,
-            n_terms: 0,
-            doc_freq: vec![0; n],
-        }
+        TermStats { n_docs: 0, n_terms: 0, doc_freq: vec![0; n] }
     }
 
     /// Refuses statistics that no collection can have.
     pub fn check(&self, n_query_terms: usize) -> Result<(), StatsError> {
         if self.doc_freq.len() != n_query_terms {
-            return Err(StatsError::Length {
-                expected: n_query_terms,
-                given: self.doc_freq.len(),
-            });
+            return Err(StatsError::Length { expected: n_query_terms, given: self.doc_freq.len() });
         }
         let possible = self.n_docs <= COUNT_MAX
             && self.n_terms <= COUNT_MAX
-            && self
-                .doc_freq
-                .iter()
-                .all(|df| *df <= self.n_docs && *df <= self.n_terms);
-        if possible {
-            Ok(())
-        } else {
-            Err(StatsError::Impossible)
-        }
+            && self.doc_freq.iter().all(|df| *df <= self.n_docs && *df <= self.n_terms);
+        if possible { Ok(()) } else { Err(StatsError::Impossible) }
     }
 
     /// Adds another collection's statistics.
@@ -71,12 +57,7 @@ impl TermStats {
         let sum = TermStats {
             n_docs: self.n_docs + other.n_docs,
             n_terms: self.n_terms + other.n_terms,
-            doc_freq: self
-                .doc_freq
-                .iter()
-                .zip(&other.doc_freq)
-                .map(|(a, b)| a + b)
-                .collect(),
+            doc_freq: self.doc_freq.iter().zip(&other.doc_freq).map(|(a, b)| a + b).collect(),
         };
         sum.check(self.doc_freq.len())?;
         *self = sum;
@@ -113,10 +94,7 @@ pub fn ln_micro(numerator: u64, denominator: u64) -> u64 {
 
 /// Inverse document frequency in millionths: `ln(1 + (N − df + ½)/(df + ½)) = ln((2N + 2) / (2df + 1))`.
 pub fn idf_micro(n_docs: u64, doc_freq: u64) -> u64 {
-    ln_micro(
-        n_docs.min(COUNT_MAX) * 2 + 2,
-        doc_freq.min(COUNT_MAX) * 2 + 1,
-    )
+    ln_micro(n_docs.min(COUNT_MAX) * 2 + 2, doc_freq.min(COUNT_MAX) * 2 + 1)
 }
 
 /// The score of a document of `n_terms` terms in which query term *i* occurs `tf[i]` times, in millionths.
@@ -135,10 +113,7 @@ pub fn bm25(stats: &TermStats, tf: &[u32], n_terms: u64) -> u64 {
         let (above, below) = if total == 0 || n_docs == 0 {
             (tf * 22, tf * 10 + 12)
         } else {
-            (
-                tf * 22 * total,
-                tf * 10 * total + 3 * total + 9 * u128::from(n_terms) * n_docs,
-            )
+            (tf * 22 * total, tf * 10 * total + 3 * total + 9 * u128::from(n_terms) * n_docs)
         };
         score = score.saturating_add(u64::try_from(idf * above / below).unwrap_or(u64::MAX));
     }
@@ -153,16 +128,10 @@ mod tests {
     /// Vectors of the acceptance map, B7, which are rounded to six places; ours are truncated.
     #[test]
     fn formulas_give_the_vectors() {
-        let near = |value: u64, vector: u64| {
-            assert!(value.abs_diff(vector) <= 2, "{value} against {vector}")
-        };
+        let near = |value: u64, vector: u64| assert!(value.abs_diff(vector) <= 2, "{value} against {vector}");
         near(idf_micro(3, 1), 980_829);
         near(idf_micro(10, 10), 46_520);
-        let stats = TermStats {
-            n_docs: 3,
-            n_terms: 30,
-            doc_freq: vec![1],
-        };
+        let stats = TermStats { n_docs: 3, n_terms: 30, doc_freq: vec![1] };
         near(bm25(&stats, &[2], 10), 1_348_640);
         near(bm25(&stats, &[2], 20), 1_052_597);
     }
@@ -176,24 +145,8 @@ mod tests {
 
     #[test]
     fn impossible_statistics_are_refused() {
-        assert!(
-            TermStats {
-                n_docs: 1,
-                n_terms: 5,
-                doc_freq: vec![2]
-            }
-            .check(1)
-            .is_err()
-        );
-        assert!(
-            TermStats {
-                n_docs: u64::MAX,
-                n_terms: 5,
-                doc_freq: vec![1]
-            }
-            .check(1)
-            .is_err()
-        );
+        assert!(TermStats { n_docs: 1, n_terms: 5, doc_freq: vec![2] }.check(1).is_err());
+        assert!(TermStats { n_docs: u64::MAX, n_terms: 5, doc_freq: vec![1] }.check(1).is_err());
         assert!(TermStats::empty(2).check(1).is_err());
     }
 

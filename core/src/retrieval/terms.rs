@@ -12,12 +12,10 @@ pub const TERM_BYTES_MAX: usize = 200;
 /// Words that say nothing of a subject. The first 29 are the design's count (RET-17); the list is in stemmed form,
 /// and the words with which questions begin are among them.
 pub const STOP_WORDS: [&str; 54] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "if", "in", "into",
-    "is", "it", "of", "on", "or", "such", "that", "the", "their", "there", "these", "this", "to",
-    "was", "with", // 29
-    "about", "can", "could", "did", "do", "doe", "had", "has", "have", "how", "i", "its", "may",
-    "must", "should", "were", "what", "when", "where", "which", "who", "whose", "whi", "will",
-    "would",
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "if", "in", "into", "is", "it", "of", "on",
+    "or", "such", "that", "the", "their", "there", "these", "this", "to", "was", "with", // 29
+    "about", "can", "could", "did", "do", "doe", "had", "has", "have", "how", "i", "its", "may", "must", "should",
+    "were", "what", "when", "where", "which", "who", "whose", "whi", "will", "would",
 ];
 
 /// Whether a term (stemmed, as [`terms`] gives it) is on the stop list.
@@ -30,17 +28,9 @@ pub fn terms(text: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut out = Vec::new();
     // UAX #29 joins letters around a colon or an underscore; in names such as `acl:public` they part words.
-    for word in text
-        .unicode_words()
-        .flat_map(|w| w.split([':', '_']))
-        .filter(|w| !w.is_empty())
-    {
+    for word in text.unicode_words().flat_map(|w| w.split([':', '_'])).filter(|w| !w.is_empty()) {
         let lower = word.to_lowercase();
-        let stem = if lower.is_ascii() {
-            stemmer.stem(&lower).into_owned()
-        } else {
-            lower
-        };
+        let stem = if lower.is_ascii() { stemmer.stem(&lower).into_owned() } else { lower };
         out.push(truncated(stem));
     }
     out
@@ -64,10 +54,7 @@ mod tests {
 
     #[test]
     fn words_of_any_script_become_terms() {
-        assert_eq!(
-            terms("The valves were CLOSED, twice."),
-            ["the", "valv", "were", "close", "twice"]
-        );
+        assert_eq!(terms("The valves were CLOSED, twice."), ["the", "valv", "were", "close", "twice"]);
         assert_eq!(terms("経営者"), ["経", "営", "者"]);
         assert_eq!(terms("מים חיים"), ["מים", "חיים"]);
         assert_eq!(terms("pH 7.4 at 20°C"), ["ph", "7.4", "at", "20", "c"]);
@@ -76,11 +63,7 @@ mod tests {
     #[test]
     fn every_stop_word_is_what_the_stemmer_makes_of_it() {
         for word in STOP_WORDS {
-            assert!(
-                terms(word).iter().all(|t| is_stop_word(t)),
-                "{word} becomes {:?}",
-                terms(word)
-            );
+            assert!(terms(word).iter().all(|t| is_stop_word(t)), "{word} becomes {:?}", terms(word));
         }
         assert!(["does", "why"].iter().all(|w| is_stop_word(&terms(w)[0])));
     }
