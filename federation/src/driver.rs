@@ -24,6 +24,7 @@
 
 mod behaviour;
 mod codec;
+mod doorkeeper;
 pub mod event;
 mod gate;
 mod handle;

@@ -44,6 +44,12 @@ const TICK_EVERY: Duration = Duration::seconds(1);
 /// Longest time that a write takes to reach the disk.
 const WRITE_MS_MAX: u64 = 25;
 
+/// Failures that the transport reports, out of a thousand. The others are silence.
+const REPORTED_PER_MILLE: u64 = 700;
+
+/// Longest time until it does.
+const FAILURE_MS_MAX: u64 = 15_000;
+
 /// Most hours that a clock is off, either way.
 const SKEW_HOURS_MAX: u64 = 3;
 
@@ -144,6 +150,8 @@ pub struct Reports {
 enum Occurrence {
     Tick { node: usize, life: u64 },
     Arrive { from: usize, to: usize, packet: Packet },
+    /// The transport reports that a request came to nothing.
+    Fail { node: usize, life: u64, peer: usize, packet: Packet },
     Write { node: usize, life: u64, write: node::Write },
     Admit { a: usize, b: usize },
     Lose { node: usize, lost: usize },
@@ -344,6 +352,12 @@ impl Simulation {
                     self.act(node, |node, now| node.written(now, write))?;
                 }
             }
+            Occurrence::Fail { node, life, peer, packet } => {
+                let peer = self.node(peer)?.id;
+                if self.node(node)?.lives(life) {
+                    self.act(node, |node, now| node.failed(now, peer, packet))?;
+                }
+            }
             Occurrence::Admit { a, b } => self.admit(a, b)?,
             Occurrence::Lose { node, lost } => {
                 // The lost one may have come back in the meantime.
@@ -420,7 +434,16 @@ impl Simulation {
         let Some(to) = self.places.get(to).copied() else {
             return;
         };
-        for wait in self.network.copies(from, to) {
+        let copies = self.network.copies(from, to);
+        // Whoever asked hears of a lost request, and of a lost answer, most of the time.
+        if copies.is_empty() && self.random.chance(REPORTED_PER_MILLE) {
+            let (node, peer) = if packet.is_answer() { (to, from) } else { (from, to) };
+            let life = self.nodes.get(node).map_or(0, |node| node.life);
+            let wait = Duration(self.random.below(FAILURE_MS_MAX));
+            let packet = packet.clone();
+            self.queue_in(wait, Occurrence::Fail { node, life, peer, packet });
+        }
+        for wait in copies {
             let packet = packet.clone();
             self.queue_in(wait, Occurrence::Arrive { from, to, packet });
         }

@@ -29,6 +29,11 @@ pub(crate) fn entity(text: &str) -> EntityId {
     text.parse().unwrap()
 }
 
+/// A directory for a test that is about logic and not about disks: in memory, where the system has such a place.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// A chunk whose words are those of `text`. The ordinal makes chunks of equal text different blocks.
 pub(crate) fn chunk(ordinal: u32, text: &str) -> (Cid, RawBlock) {
     let block = RawBlock::encode(&Chunk {

@@ -63,7 +63,7 @@ pub struct Finding {
     pub range: Range<usize>,
 }
 
-/// Everything that was found, up to [`FINDINGS_MAX`], in the order of the text.
+/// Everything that was found, up to `FINDINGS_MAX`, in the order of the text.
 pub fn detect(text: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.find(text)).take(FINDINGS_MAX).collect();
     findings.sort_by_key(|f| (f.range.start, f.range.end, f.category, f.rule));

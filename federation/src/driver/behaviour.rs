@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 
 use super::DriverError;
 use super::codec::FrameCodec;
+use super::doorkeeper::Doorkeeper;
 use super::gate::{Door, Gated, Standing};
-use super::keys::Ed25519Only;
 use super::options::{CONNECTIONS_PENDING_MAX, HELLO_STREAMS_MAX, Limits, Options};
 use super::protocol::Protocol;
 
@@ -68,11 +68,11 @@ const KAD_DOOR: Door = Door { refuses_strangers: false, waiting_max: 4 };
 
 type Requests = request_response::Behaviour<FrameCodec>;
 
-/// All behaviours. The order matters only in that the first four may deny a connection before the others hear of it.
+/// All behaviours. The order matters only in that the first three may deny a connection before the others hear of it.
 #[derive(NetworkBehaviour)]
 pub(super) struct Behaviour {
     limits: connection_limits::Behaviour,
-    keys: Ed25519Only,
+    doorkeeper: Doorkeeper,
     blocked: allow_block_list::Behaviour<allow_block_list::BlockedPeers>,
     hello: Requests,
     search: Gated<Requests>,
@@ -109,7 +109,7 @@ impl Behaviour {
                     .with_max_established_per_peer(Some(limits.connections_per_peer_max))
                     .with_max_established(Some(limits.connections_max)),
             ),
-            keys: Ed25519Only,
+            doorkeeper: Doorkeeper::default(),
             blocked: allow_block_list::Behaviour::default(),
             hello: requests(Protocol::Hello, limits),
             search: gated(Protocol::Search),
@@ -171,6 +171,17 @@ impl Behaviour {
 
     pub(super) fn remove_from_table(&mut self, peer: &PeerId) {
         self.kad.inner().remove_peer(peer);
+    }
+
+    /// Nobody in here dials the peer any more.
+    pub(super) fn dismiss(&mut self, peer: PeerId) {
+        self.doorkeeper.dismiss(peer);
+        self.remove_from_table(&peer);
+    }
+
+    /// The peer may be dialled again.
+    pub(super) fn welcome(&mut self, peer: &PeerId) {
+        self.doorkeeper.welcome(peer);
     }
 
     /// `false` if the list of blocked peers is full.

@@ -12,16 +12,8 @@
 //! identity multihash
 //! ```
 
-use std::task::{Context, Poll};
-
-use libp2p::core::Endpoint;
-use libp2p::core::transport::PortUse;
+use libp2p::PeerId;
 use libp2p::identity::Keypair;
-use libp2p::swarm::{
-    ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandler, THandlerInEvent, THandlerOutEvent,
-    ToSwarm, dummy,
-};
-use libp2p::{Multiaddr, PeerId};
 use plumb_core::identity::{NodeId, SecretKey};
 
 /// What stands before the key in the bytes of an Ed25519 peer id.
@@ -53,48 +45,6 @@ pub(super) fn keypair(secret: &SecretKey) -> Result<Keypair, libp2p::identity::D
     Keypair::ed25519_from_bytes(secret.seed())
 }
 
-/// Denies a connection to every peer whose key is not Ed25519.
-#[derive(Debug, Default)]
-pub(super) struct Ed25519Only;
-
-impl NetworkBehaviour for Ed25519Only {
-    type ConnectionHandler = dummy::ConnectionHandler;
-    type ToSwarm = std::convert::Infallible;
-
-    fn handle_established_inbound_connection(
-        &mut self,
-        _: ConnectionId,
-        peer: PeerId,
-        _: &Multiaddr,
-        _: &Multiaddr,
-    ) -> Result<THandler<Self>, ConnectionDenied> {
-        node_of_peer(&peer).map_err(ConnectionDenied::new)?;
-        Ok(dummy::ConnectionHandler)
-    }
-
-    fn handle_established_outbound_connection(
-        &mut self,
-        _: ConnectionId,
-        peer: PeerId,
-        _: &Multiaddr,
-        _: Endpoint,
-        _: PortUse,
-    ) -> Result<THandler<Self>, ConnectionDenied> {
-        node_of_peer(&peer).map_err(ConnectionDenied::new)?;
-        Ok(dummy::ConnectionHandler)
-    }
-
-    fn on_swarm_event(&mut self, _: FromSwarm) {}
-
-    fn on_connection_handler_event(&mut self, _: PeerId, _: ConnectionId, event: THandlerOutEvent<Self>) {
-        match event {}
-    }
-
-    fn poll(&mut self, _: &mut Context<'_>) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
-        Poll::Pending
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,10 +55,6 @@ mod tests {
         // A SHA-256 peer id, as RSA keys have it, and an identity multihash of something else.
         let rsa: PeerId = "QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N".parse().unwrap();
         assert!(node_of_peer(&rsa).is_err());
-        let mut behaviour = Ed25519Only;
-        let nowhere: Multiaddr = "/ip4/127.0.0.1/tcp/1".parse().unwrap();
-        let id = ConnectionId::new_unchecked(1);
-        assert!(behaviour.handle_established_inbound_connection(id, rsa, &nowhere, &nowhere).is_err());
     }
 
     proptest! {

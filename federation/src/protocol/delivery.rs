@@ -133,6 +133,7 @@ pub enum Action {
     },
 }
 
+/// An obligation that is not closed.
 #[derive(Clone, Debug)]
 struct Obligation {
     standing: Standing,
@@ -141,11 +142,19 @@ struct Obligation {
     sent_at: Option<Timestamp>,
 }
 
+/// What one holder owes, and what it owed.
+#[derive(Clone, Debug, Default)]
+struct Holder {
+    open: BTreeMap<Cid, Obligation>,
+    /// When each was acknowledged. Apart from the others, so that what is over costs nothing with every tick.
+    closed: BTreeMap<Cid, Timestamp>,
+}
+
 /// Keeps the obligations of this node's notices. One for the whole node.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// By holder first, since deliveries follow the peers that are there.
-    obligations: BTreeMap<NodeId, BTreeMap<Cid, Obligation>>,
+    holders: BTreeMap<NodeId, Holder>,
     n_obligations: usize,
     /// Admitted peers, and how many deliveries are in flight to each.
     peers: BTreeMap<NodeId, usize>,
@@ -159,7 +168,7 @@ impl Delivery {
         seed: u64,
     ) -> Delivery {
         let mut delivery = Delivery {
-            obligations: BTreeMap::new(),
+            holders: BTreeMap::new(),
             n_obligations: 0,
             peers: BTreeMap::new(),
             random: Random::from_seed(seed),
@@ -171,21 +180,14 @@ impl Delivery {
     }
 
     /// How the obligations of a notice stand, by holder.
-    pub fn standings(&self, notice: &Cid) -> BTreeMap<NodeId, &Standing> {
-        let of_holder = |(holder, owed): (&NodeId, &BTreeMap<Cid, Obligation>)| {
-            owed.contains_key(notice).then_some(*holder)
-        };
-        let holders: Vec<NodeId> = self.obligations.iter().filter_map(of_holder).collect();
-        holders
-            .into_iter()
-            .filter_map(|holder| Some((holder, &self.obligations.get(&holder)?.get(notice)?.standing)))
-            .collect()
+    pub fn standings(&self, notice: &Cid) -> BTreeMap<NodeId, Standing> {
+        let of_holder = |(id, holder): (&NodeId, &Holder)| Some((*id, holder.standing(notice)?));
+        self.holders.iter().filter_map(of_holder).collect()
     }
 
     /// How many obligations are not closed.
     pub fn n_open(&self) -> usize {
-        let all = self.obligations.values().flat_map(BTreeMap::values);
-        all.filter(|o| !o.is_closed()).count()
+        self.holders.values().map(|holder| holder.open.len()).sum()
     }
 
     /// Takes one event. The actions are to be performed in order.
@@ -223,25 +225,31 @@ impl Delivery {
     }
 
     fn keep(&mut self, notice: Cid, holder: NodeId, standing: Standing) {
-        let fresh = Obligation {
-            standing,
-            n_failures: 0,
-            retry_at: Timestamp(0),
-            sent_at: None,
-        };
-        let owed = self.obligations.entry(holder).or_default();
-        match owed.get_mut(&notice) {
-            Some(known) if known.is_closed() => {}
-            Some(known) => *known = fresh,
-            None => {
-                owed.insert(notice, fresh);
-                self.n_obligations += 1;
+        let owed = self.holders.entry(holder).or_default();
+        if owed.standing(&notice).is_none() {
+            self.n_obligations += 1;
+        }
+        match standing {
+            Standing::Acknowledged { at } => {
+                owed.open.remove(&notice);
+                owed.closed.insert(notice, at);
             }
+            standing if !owed.closed.contains_key(&notice) => {
+                let obligation = Obligation {
+                    standing,
+                    n_failures: 0,
+                    retry_at: Timestamp(0),
+                    sent_at: None,
+                };
+                owed.open.insert(notice, obligation);
+            }
+            // Once closed, always closed.
+            _ => {}
         }
     }
 
     fn obliged(&mut self, notice: Cid, holder: NodeId, actions: &mut Vec<Action>) {
-        let known = self.obligations.get(&holder).and_then(|owed| owed.get(&notice));
+        let known = self.holders.get(&holder).and_then(|owed| owed.standing(&notice));
         if known.is_some() {
             return;
         }
@@ -303,12 +311,13 @@ impl Delivery {
             return;
         }
         self.land(&holder, &notice);
-        if let Some(obligation) = self.open(&holder, &notice) {
-            obligation.standing = Standing::Acknowledged { at: now };
+        if self.open(&holder, &notice).is_some() {
+            let standing = Standing::Acknowledged { at: now };
+            self.keep(notice, holder, standing.clone());
             actions.push(Action::Record {
                 notice,
                 holder,
-                standing: obligation.standing.clone(),
+                standing,
                 acknowledgement: Some(word),
             });
         }
@@ -348,7 +357,7 @@ impl Delivery {
     fn tick(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
         let peers: Vec<NodeId> = self.peers.keys().copied().collect();
         for peer in peers {
-            let owed = self.obligations.get(&peer).into_iter().flatten();
+            let owed = self.holders.get(&peer).into_iter().flat_map(|holder| &holder.open);
             let late: Vec<Cid> = owed
                 .filter(|(_, o)| o.sent_at.is_some_and(|at| has_passed(at, DELIVERY_TIMEOUT, now)))
                 .map(|(notice, _)| *notice)
@@ -365,11 +374,12 @@ impl Delivery {
         let Some(n_in_flight) = self.peers.get_mut(peer) else {
             return;
         };
-        for (notice, obligation) in self.obligations.get_mut(peer).into_iter().flatten() {
-            if *n_in_flight >= DELIVERIES_PER_PEER_MAX {
+        let owed = self.holders.get_mut(peer).into_iter().flat_map(|holder| &mut holder.open);
+        for (notice, obligation) in owed {
+            if DELIVERIES_PER_PEER_MAX <= *n_in_flight {
                 break;
             }
-            let is_free = !obligation.is_closed() && obligation.sent_at.is_none();
+            let is_free = obligation.sent_at.is_none();
             if is_free && is_due(obligation.retry_at, REFUSED.longest, now) {
                 obligation.sent_at = Some(now);
                 *n_in_flight += 1;
@@ -383,27 +393,26 @@ impl Delivery {
 
     /// Takes a delivery out of flight.
     fn land(&mut self, holder: &NodeId, notice: &Cid) {
-        let obligation = self.obligations.get_mut(holder).and_then(|owed| owed.get_mut(notice));
-        let was_sent = obligation.and_then(|o| o.sent_at.take()).is_some();
+        let was_sent = self.open(holder, notice).and_then(|o| o.sent_at.take()).is_some();
         if let Some(n_in_flight) = self.peers.get_mut(holder).filter(|_| was_sent) {
             *n_in_flight = n_in_flight.saturating_sub(1);
         }
     }
 
     fn open(&mut self, holder: &NodeId, notice: &Cid) -> Option<&mut Obligation> {
-        let obligation = self.obligations.get_mut(holder)?.get_mut(notice)?;
-        (!obligation.is_closed()).then_some(obligation)
+        self.holders.get_mut(holder)?.open.get_mut(notice)
     }
 
     fn each_open(&mut self, holder: &NodeId, change: impl FnMut(&mut Obligation)) {
-        let owed = self.obligations.get_mut(holder).into_iter().flat_map(BTreeMap::values_mut);
-        owed.filter(|o| !o.is_closed()).for_each(change);
+        let owed = self.holders.get_mut(holder).into_iter();
+        owed.flat_map(|holder| holder.open.values_mut()).for_each(change);
     }
 }
 
-impl Obligation {
-    fn is_closed(&self) -> bool {
-        matches!(self.standing, Standing::Acknowledged { .. })
+impl Holder {
+    fn standing(&self, notice: &Cid) -> Option<Standing> {
+        let closed = self.closed.get(notice).map(|at| Standing::Acknowledged { at: *at });
+        closed.or_else(|| Some(self.open.get(notice)?.standing.clone()))
     }
 }
 

@@ -390,6 +390,7 @@ impl LogSync {
         let fits = public_origin(&own).as_ref() == Ok(&head.origin)
             && (head.size, head.root) == (range.size(), range.root())
             && log.pending.is_none()
+            && log.fork.is_none()
             && log.knows_nothing_against(head);
         let (true, Some(certificate)) = (fits, log.certificate.clone()) else {
             return vec![Action::OwnLogBroken { checkpoint }];

@@ -203,7 +203,7 @@ impl Node {
         packet: Packet,
     ) -> Result<Vec<Effect>, SimError> {
         let Ok(message) = packet.unpack() else {
-            return self.undecodable(now, peer, packet);
+            return self.failed(now, peer, packet);
         };
         match message {
             Message::LogRequest(LogRequest::Heads(heads)) => {
@@ -268,19 +268,27 @@ impl Node {
         }
     }
 
-    /// What a shell reports when an answer cannot be read.
-    fn undecodable(
+    /// What a shell reports when a request came to nothing: it or its answer was lost, or could not be read.
+    pub(super) fn failed(
         &mut self,
         now: Timestamp,
         peer: NodeId,
         packet: Packet,
     ) -> Result<Vec<Effect>, SimError> {
-        match packet {
-            Packet::LogResponse {
-                publisher: Some(publisher),
-                ..
-            } => self.sync(now, log_sync::Event::RequestFailed { peer, publisher }, None),
-            Packet::NoticeResponse { notice, .. } => {
+        let asked = match &packet {
+            Packet::LogRequest(_) | Packet::NoticeRequest(_) => packet.unpack().ok(),
+            _ => None,
+        };
+        match (packet, asked) {
+            (Packet::LogResponse { publisher: Some(publisher), .. }, _)
+            | (_, Some(Message::LogRequest(LogRequest::Entries { publisher, .. }))) => {
+                self.sync(now, log_sync::Event::RequestFailed { peer, publisher }, None)
+            }
+            (Packet::NoticeResponse { notice, .. }, _) => {
+                self.deliver(now, delivery::Event::DeliveryFailed { peer, notice })
+            }
+            (_, Some(Message::NoticeRequest(NoticeRequest::Deliver { notice, .. }))) => {
+                let notice = notice.cid();
                 self.deliver(now, delivery::Event::DeliveryFailed { peer, notice })
             }
             _ => Ok(Vec::new()),
@@ -337,9 +345,11 @@ impl Node {
         let own = self.id;
         let mut range = self.disk.range(&own)?;
         let (mut entries, mut notices) = (Vec::new(), Vec::new());
+        // A long batch is one of bundles.
+        let per_mille = if n_entries <= 10 { 500 } else { 20 };
         for _ in 0..n_entries {
             self.n_published += 1;
-            let entry = if self.random.chance(500) {
+            let entry = if self.random.chance(per_mille) {
                 let notice = self.notice(now)?;
                 notices.push(notice.clone());
                 LogEntry::Notice(notice)

@@ -64,6 +64,11 @@ impl Message {
 }
 
 impl Packet {
+    /// Whether it answers a request.
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self, Packet::LogResponse { .. } | Packet::NoticeResponse { .. })
+    }
+
     pub(super) fn unpack(&self) -> Result<Message, WireError> {
         Ok(match self {
             Packet::LogRequest(bytes) => Message::LogRequest(LogRequest::decode(bytes)?),

@@ -41,14 +41,14 @@ pub(super) fn unpacked_len(stream: &Stream, limit: usize) -> Option<usize> {
     }
     let Ok(filters) = stream.filters() else { return Some(stream.content.len()) };
     let unpacks = |filter: &&[u8]| matches!(**filter, [b'F', b'l', ..] | [b'L', b'Z', ..]);
-    match filters.iter().filter(|filter| unpacks(filter)).count() {
+    match filters.iter().copied().filter(unpacks).count() {
         // The filters that do not unpack give at most four bytes for one.
         0 => return Some(stream.content.len().saturating_mul(4)).filter(|n| *n <= limit),
         1 if rows_are_sensible(&stream.dict) => {}
         // Several multiply. No writer does it.
         _ => return None,
     }
-    let at = filters.iter().position(|filter| unpacks(&filter))?;
+    let at = filters.iter().position(|filter| unpacks(filter))?;
     let before = if at == 0 { None } else { Some(without_filters_from(stream, at).decompressed_content().ok()?) };
     let before = before.as_deref().unwrap_or(&stream.content);
     let n = if filters[at].starts_with(b"L") {

@@ -83,6 +83,10 @@ impl Shared {
 
     pub(super) fn flush_to(&self, position: Position) -> Result<(), IndexError> {
         let mut state = self.state();
+        // Who waits for a search does not wait for a repair.
+        if let Some(reason) = state.failure.clone() {
+            return Err(IndexError::Stalled { reason });
+        }
         state.wanted = state.wanted.max(position);
         self.bell.ring();
         self.wait_until(state, |_| self.snapshot().position >= position)

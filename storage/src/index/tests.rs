@@ -13,7 +13,7 @@ use plumb_core::knowledge::KnowledgeUnit;
 use plumb_core::retrieval::{TermStats, bm25, body_of, terms};
 
 use super::{Candidate, IndexOptions, TextIndex};
-use crate::fixture::{change, chunk, unit};
+use crate::fixture::{change, chunk, scratch, unit};
 use crate::records::Records;
 use crate::store::Store;
 
@@ -58,7 +58,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = scratch();
         let store = Store::in_memory().unwrap();
         let index = TextIndex::open(dir.path(), &store, by_hand()).unwrap();
         World { dir, store, index: Some(index), units: BTreeMap::new(), next: 0 }

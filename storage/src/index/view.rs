@@ -1,7 +1,7 @@
 //! A view: one partition at one moment, with what was already counted of it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::index::SegmentId;
 use tantivy::schema::IndexRecordOption;
@@ -20,7 +20,7 @@ type SegmentState = (SegmentId, Option<u64>);
 pub(super) struct Snapshot {
     pub position: Position,
     /// By `Sensitivity as usize`.
-    pub views: [View; 4],
+    pub views: [Arc<View>; 4],
 }
 
 pub(super) struct View {
@@ -33,8 +33,14 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The view of a searcher. Segments that the view before it has counted are not counted again.
-    pub(super) fn new(searcher: tantivy::Searcher, before: Option<&View>) -> Result<View, TantivyError> {
+    /// The view of a searcher. If nothing has changed it is the one before; if something has, the segments that are
+    /// still the same are not counted again.
+    pub(super) fn new(searcher: tantivy::Searcher, before: Option<&Arc<View>>) -> Result<Arc<View>, TantivyError> {
+        if let Some(view) = before
+            && view.searcher.generation().segments() == searcher.generation().segments()
+        {
+            return Ok(Arc::clone(view));
+        }
         let mut totals = HashMap::new();
         for segment in searcher.segment_readers() {
             let state = state_of(segment);
@@ -45,7 +51,7 @@ impl View {
             totals.insert(state, total);
         }
         let (_, fields) = Fields::new();
-        Ok(View { fields, searcher, totals, doc_freqs: Mutex::default() })
+        Ok(Arc::new(View { fields, searcher, totals, doc_freqs: Mutex::default() }))
     }
 
     /// Live documents.

@@ -28,6 +28,10 @@ const PAGE: usize = 256;
 /// can be trimmed. Until then its rows are kept, which costs less than committing all four each time.
 const LAG_MAX: u64 = 10_000;
 
+/// Operations after which a partition that is being built is committed, so that what it remembers of uncommitted
+/// documents stays small.
+const BUILD_COMMIT: usize = 50_000;
+
 /// How long the writer waits after a failure before it opens everything again: doubled each time, up to the maximum.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
 const RETRY_MAX: Duration = Duration::from_secs(30);
@@ -313,6 +317,9 @@ fn build(
     for (n, op) in live(store).enumerate() {
         if n % PAGE == 0 {
             store.check_room()?;
+        }
+        if n % BUILD_COMMIT == BUILD_COMMIT - 1 {
+            partitions.iter_mut().try_for_each(|partition| partition.commit(Position::default()))?;
         }
         match readable(store, &op?)? {
             Readable::Entry { class, entry, body } => {

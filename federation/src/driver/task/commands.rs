@@ -57,6 +57,7 @@ impl Driver {
             if self.swarm.behaviour().is_blocked(&peer) {
                 return Err(CommandError::Blocked);
             }
+            self.swarm.behaviour_mut().welcome(&peer);
         }
         let connected = named.is_some_and(|peer| self.swarm.is_connected(&peer));
         self.book
@@ -159,6 +160,7 @@ impl Driver {
         let peer = self.peers.get_mut(&id).filter(|peer| !peer.closing).ok_or(CommandError::NotConnected)?;
         peer.admitted = true;
         let behaviour = self.swarm.behaviour_mut();
+        behaviour.welcome(&id);
         behaviour.raise(id, Standing::Admitted);
         behaviour.add_to_table(&id, peer.listen_addrs());
         self.book.settled(id);
@@ -168,7 +170,7 @@ impl Driver {
     fn disconnect(&mut self, node: &NodeId) {
         let Ok(id) = peer_of_node(node) else { return };
         self.book.forget(id);
-        self.swarm.behaviour_mut().remove_from_table(&id);
+        self.swarm.behaviour_mut().dismiss(id);
         self.hang_up(id);
     }
 

@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+
+use plumb_core::identity::{EntityId, SecretKey};
+use plumb_core::trust::certify;
+
+use super::*;
+use crate::wire::Unknown;
+
+fn key(n: u8) -> SecretKey {
+    SecretKey::from_seed([n; 32])
+}
+
+const NOW: Timestamp = Timestamp(1_760_000_000_000);
+
+fn certificate(root: u8, node: u8) -> Signed<Certificate> {
+    let department: EntityId = "department-laboratory".parse().unwrap();
+    certify(&key(root), "Northwater", key(node).public(), department, NOW, Duration::days(30)).unwrap()
+}
+
+/// Node 10 of organisation 1, which trusts organisations 1 and 2.
+fn door() -> Admission {
+    let named = |n: u8| (key(n).public(), format!("organisation {n}"));
+    Admission::new(certificate(1, 10), "plumb/test", Roots(BTreeMap::from([named(1), named(2)])))
+}
+
+fn hello(root: u8, node: u8) -> Hello {
+    Hello { certificate: certificate(root, node), agent: "plumb/test".into(), heads: vec![] }
+}
+
+fn peer(n: u8) -> NodeId {
+    key(n).public()
+}
+
+#[test]
+fn a_peer_is_permitted_by_its_hello_and_admitted_by_its_answer() {
+    let mut door = door();
+    let peer = peer(20);
+    assert_eq!(door.handle(NOW, Event::Connected { peer }), [Action::SendHello { peer }]);
+    assert_eq!(door.permitted(&peer), None);
+
+    let asked = door.handle(NOW, Event::HelloAsked { peer, hello: hello(2, 20) });
+    assert_eq!(asked, [Action::Permit { peer }, Action::AnswerHello { peer }]);
+    assert_eq!(door.permitted(&peer), Some(&certificate(2, 20)));
+    assert_eq!(door.handle(NOW, Event::RequestArrived { peer }), []);
+
+    let response = HelloResponse::Hello(hello(2, 20));
+    let answered = door.handle(NOW, Event::HelloAnswered { peer, response: response.clone() });
+    let admit = Action::Admit { peer, certificate: certificate(2, 20), heads: vec![] };
+    assert_eq!(answered, [admit.clone()]);
+    assert_eq!(door.handle(NOW, Event::HelloAnswered { peer, response }), [], "once");
+    assert_eq!(door.handle(NOW, Event::Disconnected { peer }), [Action::Dismiss { peer }]);
+    assert_eq!(door.permitted(&peer), None);
+}
+
+#[test]
+fn the_answer_alone_permits_too() {
+    let mut door = door();
+    let peer = peer(20);
+    door.handle(NOW, Event::Connected { peer });
+    let response = HelloResponse::Hello(hello(2, 20));
+    let answered = door.handle(NOW, Event::HelloAnswered { peer, response });
+    let admit = Action::Admit { peer, certificate: certificate(2, 20), heads: vec![] };
+    assert_eq!(answered, [Action::Permit { peer }, admit]);
+}
+
+#[test]
+fn whoever_asks_before_its_hello_is_closed() {
+    let mut door = door();
+    let peer = peer(20);
+    door.handle(NOW, Event::Connected { peer });
+    let reason = CloseReason::NotAdmitted;
+    assert_eq!(door.handle(NOW, Event::RequestArrived { peer }), [Action::Close { peer, reason }]);
+}
+
+#[test]
+fn a_stranger_is_told_why_and_closed() {
+    let mut door = door();
+    for (peer, hello) in [
+        (peer(30), hello(3, 30)),   // of an organisation that is not pinned
+        (peer(31), hello(2, 20)),   // with the certificate of another
+    ] {
+        let actions = door.handle(NOW, Event::HelloAsked { peer, hello: hello.clone() });
+        assert!(
+            matches!(&actions[..], [
+                Action::RefuseHello { response: HelloResponse::Refused { reason }, .. },
+                Action::Close { reason: CloseReason::Untrusted(_), .. },
+            ] if !reason.is_empty()),
+            "{actions:?}"
+        );
+        door.handle(NOW, Event::Connected { peer });
+        let response = HelloResponse::Hello(hello);
+        let actions = door.handle(NOW, Event::HelloAnswered { peer, response });
+        assert!(matches!(&actions[..], [Action::Close { reason: CloseReason::Untrusted(_), .. }]), "{actions:?}");
+        assert_eq!(door.permitted(&peer), None);
+    }
+}
+
+#[test]
+fn whoever_does_not_answer_in_kind_is_closed() {
+    let unknown = Unknown { kind: "later".into(), bytes: vec![] };
+    for response in [HelloResponse::Refused { reason: "no".into() }, HelloResponse::Unknown(unknown)] {
+        let mut door = door();
+        let peer = peer(20);
+        door.handle(NOW, Event::Connected { peer });
+        let actions = door.handle(NOW, Event::HelloAnswered { peer, response });
+        assert!(matches!(&actions[..], [Action::Close { .. }]), "{actions:?}");
+    }
+    let mut door = door();
+    let peer = peer(20);
+    door.handle(NOW, Event::Connected { peer });
+    let actions = door.handle(NOW, Event::HelloFailed { peer, reason: "reset".into() });
+    assert!(matches!(&actions[..], [Action::Close { reason: CloseReason::Failed(_), .. }]));
+    assert_eq!(door.handle(NOW, Event::HelloFailed { peer, reason: "reset".into() }), [], "it is gone");
+}
+
+#[test]
+fn silence_ends() {
+    let mut door = door();
+    let peer = peer(20);
+    door.handle(NOW, Event::Connected { peer });
+    // Permission is not enough: it has to answer.
+    door.handle(NOW, Event::HelloAsked { peer, hello: hello(2, 20) });
+    assert_eq!(door.handle(NOW.plus(Duration::seconds(9)), Event::Tick), []);
+    let reason = CloseReason::Timeout;
+    assert_eq!(door.handle(NOW.plus(Duration::seconds(10)), Event::Tick), [Action::Close { peer, reason }]);
+}
+
+#[test]
+fn certificates_end_and_roots_are_removed_while_peers_are_there() {
+    let mut door = door();
+    let peer = peer(20);
+    door.handle(NOW, Event::Connected { peer });
+    let response = HelloResponse::Hello(hello(2, 20));
+    door.handle(NOW, Event::HelloAnswered { peer, response: response.clone() });
+    let later = NOW.plus(Duration::days(31));
+    let actions = door.handle(later, Event::Tick);
+    assert!(matches!(&actions[..], [Action::Dismiss { .. }, Action::Close { reason: CloseReason::Untrusted(TrustError::Expired(_)), .. }]));
+
+    door.handle(NOW, Event::Connected { peer });
+    door.handle(NOW, Event::HelloAnswered { peer, response });
+    let actions = door.handle(NOW, Event::RootsChanged { roots: Roots::default() });
+    assert!(matches!(&actions[..], [Action::Dismiss { .. }, Action::Close { .. }]));
+}
+
+#[test]
+fn there_is_room_for_so_many() {
+    let mut door = door();
+    let newcomer = |n: usize| {
+        let mut seed = [9; 32];
+        seed[..8].copy_from_slice(&n.to_be_bytes());
+        SecretKey::from_seed(seed).public()
+    };
+    for n in 0..PEERS_MAX {
+        assert_eq!(door.handle(NOW, Event::Connected { peer: newcomer(n) }).len(), 1);
+    }
+    let peer = newcomer(PEERS_MAX);
+    let reason = CloseReason::Full;
+    assert_eq!(door.handle(NOW, Event::Connected { peer }), [Action::Close { peer, reason }]);
+}

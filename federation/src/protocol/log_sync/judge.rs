@@ -82,7 +82,7 @@ impl LogSync {
             return actions;
         }
         for fork in forks {
-            self.fork_received(peer, fork, &mut actions);
+            self.fork_received(now, peer, fork, &mut actions);
         }
         for head in heads {
             self.head_received(now, peer, &head, &mut actions);
@@ -122,7 +122,7 @@ impl LogSync {
                 return Heard::Forged;
             }
             Judged::Forked(fork) => {
-                self.convict(*fork, actions);
+                self.convict(now, *fork, actions);
                 return Heard::Closed;
             }
             Judged::New => Heard::News,
@@ -163,7 +163,13 @@ impl LogSync {
         Ok(())
     }
 
-    fn fork_received(&mut self, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
+    fn fork_received(
+        &mut self,
+        now: Timestamp,
+        peer: NodeId,
+        fork: Fork,
+        actions: &mut Vec<Action>,
+    ) {
         let is_open = |log: &Log| log.fork.is_none();
         if !self.logs.get(&fork.publisher).is_some_and(is_open) {
             return;
@@ -172,19 +178,25 @@ impl LogSync {
         let origin = public_origin(&fork.publisher);
         let is_public = origin.as_ref() == Ok(&fork.a.checkpoint.checkpoint().origin);
         if is_public && fork.check().is_ok() {
-            self.convict(fork, actions);
+            self.convict(now, fork, actions);
         } else {
             penalise(actions, peer, Fault::Fork);
         }
     }
 
     /// Quarantines a publisher.
-    pub(super) fn convict(&mut self, fork: Fork, actions: &mut Vec<Action>) {
+    fn convict(&mut self, now: Timestamp, fork: Fork, actions: &mut Vec<Action>) {
         let publisher = fork.publisher;
         self.wanted.remove(&publisher);
-        if let Some(log) = self.logs.get_mut(&publisher) {
+        let Some(log) = self.logs.get_mut(&publisher) else {
+            return;
+        };
+        if log.certificate.is_some() {
             log.quarantine(fork.clone());
             actions.push(Action::Equivocation { proof: fork });
+        } else {
+            // Anybody can make up a key that contradicts itself. It is worth no record, only to be left alone.
+            log.ignore(now.plus(UNPINNED_FOR));
         }
     }
 
@@ -204,6 +216,7 @@ impl LogSync {
             publisher,
             checkpoint: page.checkpoint.clone(),
         };
+        self.vouched(&publisher, &page.certificate);
         match self.head_received(now, peer, &head, actions) {
             Heard::News | Heard::Nothing => {}
             // What there is to say about a forged head is said.
@@ -226,7 +239,7 @@ impl LogSync {
             Verdict::Nothing => Ok(false),
             Verdict::Liar(fault) => Err(fault),
             Verdict::Forked(fork) => {
-                self.convict(fork, actions);
+                self.convict(now, fork, actions);
                 Ok(false)
             }
         }
@@ -245,11 +258,19 @@ impl LogSync {
             Vouched::NotHere => {
                 self.wanted.remove(&publisher);
                 if let Some(log) = self.logs.get_mut(&publisher) {
-                    log.ignored_until = Some(now.plus(UNPINNED_FOR));
-                    log.offers.clear();
+                    log.ignore(now.plus(UNPINNED_FOR));
                 }
                 Ok(false)
             }
+        }
+    }
+
+    /// A candidate becomes a publisher.
+    fn vouched(&mut self, publisher: &NodeId, certificate: &Signed<Certificate>) {
+        let candidate = self.logs.get_mut(publisher).filter(|log| log.certificate.is_none());
+        if let Some(log) = candidate {
+            log.certificate = Some(certificate.clone());
+            log.introduced_by = None;
         }
     }
 
@@ -286,6 +307,7 @@ impl LogSync {
             publisher,
             checkpoint: gossip.checkpoint.clone(),
         };
+        self.vouched(&publisher, &gossip.certificate);
         let heard = self.head_received(now, peer, &head, actions);
         match heard {
             Heard::Forged => return GossipVerdict::Reject,

@@ -192,6 +192,12 @@ impl Log {
         later.into_iter().all(|seen| seen == head)
     }
 
+    /// Nothing is asked about it for a while.
+    pub(super) fn ignore(&mut self, until: Timestamp) {
+        self.ignored_until = Some(until);
+        self.offers.clear();
+    }
+
     /// Nothing more is taken up.
     pub(super) fn quarantine(&mut self, fork: Fork) {
         self.fork = Some(fork);

@@ -1,0 +1,260 @@
+use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
+use plumb_core::identity::SecretKey;
+use plumb_core::retrieval::merge;
+use proptest::prelude::*;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_760_000_000_000);
+const ID: u64 = 42;
+
+fn peer(n: u8) -> NodeId {
+    SecretKey::from_seed([n; 32]).public()
+}
+
+/// One document of one source.
+fn document(text: &str) -> (RawBlock, RawBlock) {
+    let raw = RawBlock::raw(text.as_bytes().to_vec()).cid;
+    let source = RawBlock::encode(&SourceRecord {
+        tag: SourceTag,
+        publisher: peer(0),
+        scope: "department:department-laboratory".parse().unwrap(),
+        uri: "file:notes.md".into(),
+        instance: vec![0; 16],
+        title: String::new(),
+        media_type: "text/plain".into(),
+        adapter: "text/1".into(),
+        raw,
+        text: raw,
+        fingerprint: Fingerprint::of(text),
+    })
+    .unwrap();
+    let chunk = RawBlock::encode(&Chunk {
+        tag: ChunkTag,
+        source: source.cid,
+        ordinal: 0,
+        start: 0,
+        end: text.len() as u64,
+        title: String::new(),
+        headings: vec![],
+        page: None,
+        text: text.into(),
+    })
+    .unwrap();
+    (chunk, source)
+}
+
+/// A node with documents, which answers as an honest one does.
+struct Library(Vec<Chunk>);
+
+impl Library {
+    fn new(texts: &[String]) -> Library {
+        Library(texts.iter().map(|text| document(text).0.decode().unwrap()).collect())
+    }
+
+    fn stats(&self, query: &Query) -> TermStats {
+        let mut stats = TermStats::empty(query.terms.len());
+        for chunk in &self.0 {
+            let (tf, n_terms) = query.frequencies(&plumb_core::retrieval::body_of(chunk));
+            stats.n_docs += 1;
+            stats.n_terms += n_terms;
+            tf.iter().zip(&mut stats.doc_freq).for_each(|(tf, df)| *df += u64::from(*tf > 0));
+        }
+        stats
+    }
+
+    fn hits(&self, query: &Query, stats: &TermStats) -> Vec<Hit> {
+        let hit = |chunk: &Chunk| {
+            let (block, source) = document(&chunk.text);
+            Hit::new(query.score(chunk, stats), block, source).unwrap()
+        };
+        self.0.iter().map(hit).filter(|hit| hit.score() > 0).collect()
+    }
+
+    fn answer(&self, request: &SearchRequest) -> SearchResponse {
+        match request {
+            SearchRequest::Statistics(asked) => {
+                SearchResponse::Statistics { id: asked.id, stats: self.stats(&asked.query) }
+            }
+            SearchRequest::Hits(asked) => {
+                SearchResponse::Hits { id: asked.id, hits: self.hits(&asked.query, &asked.stats) }
+            }
+            SearchRequest::Unknown(_) => panic!("we ask what we know"),
+        }
+    }
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text.to_string()).collect()
+}
+
+fn start(peers: &[u8]) -> (FederatedSearch, Vec<Action>) {
+    let query = Query::new("reservoir level");
+    let own = TermStats { n_docs: 5, n_terms: 50, doc_freq: vec![1, 0] };
+    FederatedSearch::start(ID, query, own, 10, peers.iter().map(|n| peer(*n)), NOW, 1000).unwrap()
+}
+
+fn requests(actions: &[Action]) -> Vec<(NodeId, SearchRequest)> {
+    let ask = |action: &Action| match action {
+        Action::Ask { peer, request } => Some((*peer, request.clone())),
+        Action::Finish(_) => None,
+    };
+    actions.iter().filter_map(ask).collect()
+}
+
+fn outcome(actions: &[Action]) -> &Outcome {
+    match actions.last() {
+        Some(Action::Finish(outcome)) => outcome,
+        other => panic!("it is not finished: {other:?}"),
+    }
+}
+
+fn answered(n: u8, response: SearchResponse) -> Event {
+    Event::Answered { peer: peer(n), response: Ok(response) }
+}
+
+fn after(ms: u64) -> Timestamp {
+    NOW.plus(Duration(ms))
+}
+
+#[test]
+fn nobody_to_ask_is_an_answer() {
+    let (search, actions) = start(&[]);
+    assert!(outcome(&actions).coverage.is_empty());
+    assert_eq!(outcome(&actions).stats.n_docs, 5);
+    assert_eq!(search.wake_at(), None);
+}
+
+#[test]
+fn all_answer_and_the_scores_are_under_the_sum() {
+    let libraries = [Library::new(&texts(&["the reservoir", "level two"])), Library::new(&texts(&["a reservoir level"]))];
+    let (mut search, actions) = start(&[0, 1]);
+    let first = requests(&actions);
+    assert_eq!(first.len(), 2);
+    assert!(search.handle(after(10), answered(0, libraries[0].answer(&first[0].1))).is_empty());
+    let second = requests(&search.handle(after(20), answered(1, libraries[1].answer(&first[0].1))));
+    assert_eq!(second.len(), 2, "both are counted, so hits are asked for before half the time is over");
+    let SearchRequest::Hits(asked) = &second[0].1 else { panic!() };
+    assert_eq!((asked.stats.n_docs, asked.stats.doc_freq.clone()), (8, vec![3, 2]));
+    assert_eq!(asked.deadline_ms, 980);
+    assert!(search.handle(after(30), answered(1, libraries[1].answer(&second[0].1))).is_empty());
+    let actions = search.handle(after(40), answered(0, libraries[0].answer(&second[0].1)));
+    let outcome = outcome(&actions);
+    assert!(outcome.coverage.values().all(|state| *state == PeerState::Answered));
+    assert_eq!((outcome.hits[&peer(0)].len(), outcome.hits[&peer(1)].len()), (2, 1));
+    assert!(search.handle(after(50), Event::Tick).is_empty(), "nothing follows");
+}
+
+#[test]
+fn each_way_not_to_answer_is_its_own() {
+    let (mut search, actions) = start(&[0, 1, 2, 3, 4, 5, 6]);
+    let first = requests(&actions)[0].1.clone();
+    let library = Library::new(&texts(&["the reservoir"]));
+    search.handle(after(1), answered(0, library.answer(&first)));
+    search.handle(after(2), answered(1, SearchResponse::Denied { id: ID, reason: "no".into() }));
+    search.handle(after(3), answered(2, SearchResponse::Busy { id: ID, retry_after_ms: 9 }));
+    search.handle(after(4), Event::Unreachable { peer: peer(3) });
+    let impossible = TermStats { n_docs: 1, n_terms: 9, doc_freq: vec![2, 0] };
+    search.handle(after(5), answered(4, SearchResponse::Statistics { id: ID, stats: impossible }));
+    search.handle(after(6), answered(5, SearchResponse::Denied { id: ID + 1, reason: "no".into() }));
+    // Peer 6 is silent; half of the time later its documents do not count.
+    assert_eq!(search.wake_at(), Some(after(500)));
+    assert!(search.handle(after(499), Event::Tick).is_empty());
+    let second = requests(&search.handle(after(500), Event::Tick));
+    assert_eq!(second.iter().map(|(peer, _)| *peer).collect::<Vec<_>>(), [peer(0)]);
+    search.handle(after(510), answered(6, library.answer(&first)));
+    let actions = search.handle(after(520), answered(0, library.answer(&second[0].1)));
+    let coverage = &outcome(&actions).coverage;
+    assert_eq!(coverage[&peer(0)], PeerState::Answered);
+    assert_eq!(coverage[&peer(1)], PeerState::Denied { reason: "no".into() });
+    assert_eq!(coverage[&peer(2)], PeerState::Busy { retry_after_ms: 9 });
+    assert_eq!(coverage[&peer(3)], PeerState::Unreachable);
+    assert!(matches!(coverage[&peer(4)], PeerState::Invalid { .. }));
+    assert!(matches!(coverage[&peer(5)], PeerState::Invalid { .. }), "the answer to another question");
+    assert_eq!(coverage[&peer(6)], PeerState::TimedOut);
+    assert_eq!(outcome(&actions).stats.n_docs, 6, "impossible statistics are left out, whole");
+}
+
+#[test]
+fn the_deadline_is_kept() {
+    let (mut search, actions) = start(&[0]);
+    let library = Library::new(&texts(&["the reservoir"]));
+    let first = requests(&actions)[0].1.clone();
+    let second = requests(&search.handle(after(1), answered(0, library.answer(&first))));
+    assert_eq!(search.wake_at(), Some(after(1000)));
+    // The answer comes with the deadline: too late.
+    let actions = search.handle(after(1000), answered(0, library.answer(&second[0].1)));
+    assert_eq!(outcome(&actions).coverage[&peer(0)], PeerState::TimedOut);
+    assert!(outcome(&actions).hits.is_empty());
+}
+
+#[test]
+fn a_boast_is_invalid() {
+    let (mut search, actions) = start(&[0, 1]);
+    let library = Library::new(&texts(&["the reservoir"]));
+    let first = requests(&actions)[0].1.clone();
+    search.handle(after(1), answered(0, library.answer(&first)));
+    let second = requests(&search.handle(after(2), answered(1, library.answer(&first))));
+    let SearchResponse::Hits { hits, .. } = library.answer(&second[0].1) else { panic!() };
+    let (chunk, source) = document("the reservoir");
+    let boast = Hit::new(hits[0].score() * 2, chunk, source).unwrap();
+    search.handle(after(3), answered(0, SearchResponse::Hits { id: ID, hits: vec![boast] }));
+    let actions = search.handle(after(4), answered(1, SearchResponse::Hits { id: ID, hits }));
+    let outcome = outcome(&actions);
+    assert!(matches!(&outcome.coverage[&peer(0)], PeerState::Invalid { reason } if reason.contains("scores")));
+    assert_eq!(outcome.hits.keys().collect::<Vec<_>>(), [&peer(1)]);
+}
+
+#[test]
+fn own_statistics_are_for_the_question() {
+    let query = Query::new("reservoir level");
+    let own = TermStats::empty(3);
+    assert!(FederatedSearch::start(ID, query, own, 10, [], NOW, 1000).is_err());
+}
+
+proptest! {
+    /// A collection in parts, asked over the wire's machine, ranks as the whole.
+    #[test]
+    fn a_federated_ranking_is_that_of_one_index(
+        words in proptest::collection::vec("[abcd]( [abcd]){0,6}", 1..16), n_peers in 1u8..5, question in "[abcd]( [abcd]){0,2}",
+    ) {
+        // The same text twice would be one chunk.
+        let mut words = words;
+        words.sort();
+        words.dedup();
+        let query = Query::new(&question);
+        let central = Library::new(&words);
+        let stats = central.stats(&query);
+        let rank = |hits: Vec<Hit>| hits.into_iter().map(|h| (h.chunk_block().cid, h.score())).collect::<Vec<_>>();
+        let expected = merge([(peer(99), rank(central.hits(&query, &stats)))], 100);
+
+        let parts: Vec<Vec<String>> = (0..=n_peers)
+            .map(|part| words.iter().skip(usize::from(part)).step_by(usize::from(n_peers) + 1).cloned().collect())
+            .collect();
+        let libraries: Vec<Library> = parts.iter().map(|part| Library::new(part)).collect();
+        let own = &libraries[usize::from(n_peers)];
+        let (mut search, actions) =
+            FederatedSearch::start(ID, query.clone(), own.stats(&query), 64, (0..n_peers).map(peer), NOW, 1000).unwrap();
+        let mut queue = actions;
+        let mut result = None;
+        while let Some(action) = queue.pop() {
+            match action {
+                Action::Ask { peer: asked, request } => {
+                    let n = (0..n_peers).find(|n| peer(*n) == asked).unwrap();
+                    let response = libraries[usize::from(n)].answer(&request);
+                    // Over the wire and back.
+                    let response = SearchResponse::decode(&response.encode());
+                    queue.extend(search.handle(after(1), Event::Answered { peer: asked, response }));
+                }
+                Action::Finish(outcome) => result = Some(outcome),
+            }
+        }
+        let outcome = result.unwrap();
+        prop_assert_eq!(&outcome.stats, &stats);
+        let local = (peer(98), rank(own.hits(&query, &outcome.stats)));
+        let remote = outcome.hits.into_iter().map(|(peer, hits)| (peer, rank(hits)));
+        let merged = merge(remote.chain([local]), 100);
+        let plain = |ranked: Vec<plumb_core::retrieval::Ranked>| ranked.into_iter().map(|r| (r.chunk, r.score)).collect::<Vec<_>>();
+        prop_assert_eq!(plain(merged), plain(expected));
+    }
+}

@@ -9,7 +9,7 @@ use plumb_core::boundary::{Access, Sensitivity};
 
 use super::{World, by_hand, words};
 use crate::engine::{Batch, Engine, MemoryEngine};
-use crate::fixture::{change, chunk, unit};
+use crate::fixture::{change, chunk, scratch, unit};
 use crate::index::{IndexError, IndexOptions, TextIndex};
 use crate::keyspace::Keyspace;
 use crate::outbox::Position;
@@ -148,7 +148,7 @@ fn an_index_of_another_store_is_built_anew() {
 fn an_index_that_missed_trimmed_rows_is_built_anew() {
     let mut world = small_world();
     world.close();
-    let stale = tempfile::tempdir().unwrap();
+    let stale = scratch();
     let copy = |from: &std::path::Path, to: &std::path::Path| {
         let _ = fs::remove_dir_all(to);
         fs::create_dir_all(to).unwrap();
@@ -234,7 +234,7 @@ fn a_rebuild_under_way_loses_nothing_of_what_happens_meanwhile() {
 fn a_chunk_whose_block_is_damaged_is_not_found_and_is_counted() {
     let engine = Arc::new(MemoryEngine::default());
     let store = Store::over(engine.clone()).unwrap();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let (cid, block) = chunk(1, "valve");
     let (lost, _) = chunk(2, "valve");
     let mut put = change();
@@ -251,7 +251,7 @@ fn a_chunk_whose_block_is_damaged_is_not_found_and_is_counted() {
 #[test]
 fn without_being_asked_it_commits_after_a_while() {
     let store = Store::in_memory().unwrap();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let options = IndexOptions { commit_every: Duration::from_millis(1), ..IndexOptions::default() };
     let index = TextIndex::open(dir.path(), &store, options).unwrap();
     let (cid, block) = chunk(1, "valve");
@@ -269,7 +269,7 @@ fn without_being_asked_it_commits_after_a_while() {
 fn a_failed_rebuild_is_told_and_the_index_serves_on() {
     static FAILS: AtomicBool = AtomicBool::new(false);
     let store = Store::in_memory().unwrap();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = scratch();
     let options = IndexOptions {
         live: |store| {
             let broken = FAILS.swap(false, Ordering::Relaxed).then_some(Err(crate::StorageError::Stopped));

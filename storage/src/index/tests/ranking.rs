@@ -128,7 +128,7 @@ fn pruning_loses_nothing() {
     let mut dice = Dice(20_240_229);
     let mut world = World::new();
     let mut chunks = Vec::new();
-    for (n_docs, shortest, longest) in [(2000, 5, 15), (1500, 60, 400), (700, 1, 200), (400, 30, 31)] {
+    for (n_docs, shortest, longest) in [(1200, 5, 15), (700, 60, 250), (500, 1, 100), (300, 30, 31)] {
         for _ in 0..n_docs {
             let n_words = shortest + dice.below(longest - shortest);
             let text = dice.text(n_words);
@@ -137,7 +137,7 @@ fn pruning_loses_nothing() {
         }
         world.flush();
     }
-    for _ in 0..500 {
+    for _ in 0..300 {
         let chunk = chunks.swap_remove(dice.below(chunks.len() as u64) as usize);
         world.remove(&chunk);
     }
@@ -149,7 +149,7 @@ fn pruning_loses_nothing() {
         Access::Part(Clause { scopes: BTreeSet::from([entity(TEAMS[0])]), ..Clause::default() }),
         Access::Part(Clause { scopes: BTreeSet::from([entity(TEAMS[1])]), chunks: some, ..Clause::default() }),
     ];
-    for round in 0..60 {
+    for round in 0..40 {
         let n = 1 + dice.below(4);
         let query: Vec<String> =
             (0..n).map(|_| format!("w{}", dice.below(11))).collect::<BTreeSet<_>>().into_iter().collect();
@@ -166,7 +166,7 @@ fn pruning_loses_nothing() {
         }
         for access in &accesses {
             let expected = world.candidates(Sensitivity::Restricted, access, &query, &stats, usize::MAX);
-            for limit in [1, 3, 10, 50, 1000] {
+            for limit in [1, 10, 50, 1000] {
                 let found = searcher.candidates(Sensitivity::Restricted, access, &query, &stats, limit).unwrap();
                 assert_eq!(found, expected[..limit.min(expected.len())], "round {round}, {query:?}, limit {limit}");
             }

@@ -1,0 +1,101 @@
+//! Answers: given, kept, and looked at again.
+
+use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
+use actix_web::{get, post};
+use plumb_actors::grounding::{AnswerQuestion, AnswerView, ListAnswers, SavedAnswerView, ShowAnswer};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Page, QUICK, check_query, peers_deadline, with_peers};
+use crate::problem::Problem;
+use crate::serve::{Asker, Body, Served};
+
+/// The routes.
+pub fn routes(config: &mut ServiceConfig) {
+    config.service(answer).service(grounded).service(list).service(show);
+}
+
+/// What to answer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerRequest {
+    /// The question.
+    pub query: String,
+    /// Whether peers are asked too.
+    #[serde(default)]
+    pub peers: bool,
+    /// How long peers have, in milliseconds; otherwise 3000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// Whether the answer is kept: sealed as a bundle, and flagged when its evidence is withdrawn.
+    #[serde(default)]
+    pub save: bool,
+}
+
+/// Answers a question from evidence, or abstains.
+#[utoipa::path(
+    tag = "ask",
+    request_body = AnswerRequest,
+    responses(
+        (status = 200, description = "An answer, or an abstention", body = AnswerView),
+        (status = 400, body = Problem), (status = 401, body = Problem),
+        (status = 503, body = Problem), (status = 504, body = Problem),
+    )
+)]
+#[post("/v1/answer")]
+async fn answer(
+    served: Data<Served>,
+    Asker(caller): Asker,
+    body: Body<AnswerRequest>,
+) -> Result<Json<AnswerView>, Problem> {
+    let AnswerRequest { query, peers, deadline_ms, save } = body.value;
+    check_query(&query)?;
+    let deadline = peers_deadline(deadline_ms)?;
+    let message = AnswerQuestion { caller, query, peers, deadline, save };
+    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?))
+}
+
+/// The question of a `GET`.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct Asked {
+    /// The question.
+    pub q: String,
+    /// Whether peers are asked too.
+    #[serde(default)]
+    pub peers: bool,
+    /// How long peers have, in milliseconds; otherwise 3000.
+    pub deadline_ms: Option<u64>,
+}
+
+/// The same as `POST /v1/answer`, without keeping anything.
+#[utoipa::path(tag = "ask", params(Asked), responses((status = 200, body = AnswerView), (status = 400, body = Problem), (status = 401, body = Problem)))]
+#[get("/v1/grounded")]
+async fn grounded(
+    served: Data<Served>,
+    Asker(caller): Asker,
+    asked: Query<Asked>,
+) -> Result<Json<AnswerView>, Problem> {
+    let Asked { q, peers, deadline_ms } = asked.into_inner();
+    check_query(&q)?;
+    let deadline = peers_deadline(deadline_ms)?;
+    let message = AnswerQuestion { caller, query: q, peers, deadline, save: false };
+    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?))
+}
+
+/// Lists the saved answers that the caller may read, newest first, as they stand now.
+#[utoipa::path(tag = "ask", params(Page), responses((status = 200, body = Vec<SavedAnswerView>), (status = 401, body = Problem)))]
+#[get("/v1/answers")]
+async fn list(
+    served: Data<Served>,
+    Asker(caller): Asker,
+    page: Query<Page>,
+) -> Result<Json<Vec<SavedAnswerView>>, Problem> {
+    Ok(Json(served.node.grounding.ask(ListAnswers { caller, limit: page.limit() }, QUICK).await?))
+}
+
+/// Shows a saved answer as it stands now: with what was withdrawn since.
+#[utoipa::path(tag = "ask", params(("id" = String, Path, description = "The CID of its bundle, or `last`")), responses((status = 200, body = SavedAnswerView), (status = 404, body = Problem)))]
+#[get("/v1/answers/{id}")]
+async fn show(served: Data<Served>, Asker(caller): Asker, id: Path<String>) -> Result<Json<SavedAnswerView>, Problem> {
+    Ok(Json(served.node.grounding.ask(ShowAnswer { caller, bundle: id.into_inner() }, QUICK).await?))
+}

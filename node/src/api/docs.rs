@@ -1,0 +1,73 @@
+//! The description of the routes: OpenAPI for programs, a page for people.
+
+use actix_web::http::header;
+use actix_web::web::ServiceConfig;
+use actix_web::{HttpResponse, get};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_swagger_ui::SwaggerUi;
+
+use super::{answers, audit, bundles, care, health, ingest, jobs, notices, peers, search, sources, tokens, trust};
+
+/// The description.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Plumbline",
+        description = "A node that answers only from evidence, and hears of retractions. \
+                       Errors are problem documents (RFC 9457) with a stable `reason`. \
+                       What a caller may not know of is 404, with the body that it would have if it were absent."
+    ),
+    modifiers(&Bearer),
+    security(("bearer" = [])),
+    paths(
+        health::live, health::ready, health::show_metrics,
+        ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
+        sources::list, sources::block,
+        search::search, answers::answer, answers::grounded, answers::list, answers::show,
+        bundles::export, bundles::verify, bundles::import,
+        notices::publish, notices::list, notices::show, notices::receipts,
+        peers::list, peers::connect, peers::block,
+        trust::list, trust::add, trust::remove,
+        audit::list, audit::verify, audit::checkpoint,
+        tokens::list, tokens::create, tokens::revoke,
+        care::rebuild, care::doctor,
+    )
+)]
+pub struct ApiDoc;
+
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    }
+}
+
+/// The routes.
+pub fn routes(config: &mut ServiceConfig) {
+    config.service(to_page).service(SwaggerUi::new("/docs/{_:.*}").url("/v1/openapi.json", ApiDoc::openapi()));
+}
+
+/// `/docs` itself; the page and its parts lie below it.
+#[get("/docs")]
+async fn to_page() -> HttpResponse {
+    HttpResponse::PermanentRedirect().insert_header((header::LOCATION, "/docs/")).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_described_once() {
+        let openapi = ApiDoc::openapi();
+        let paths: Vec<&String> = openapi.paths.paths.keys().collect();
+        assert_eq!(paths.len(), 29, "{paths:?}");
+        let json = openapi.to_json().unwrap();
+        for schema in ["JobView", "AnswerView", "SearchView", "NoticeView", "VerdictView", "Problem"] {
+            assert!(json.contains(&format!("#/components/schemas/{schema}")), "{schema}");
+        }
+    }
+}

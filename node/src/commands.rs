@@ -1,0 +1,19 @@
+//! The verbs: what is asked of a node, and how its answer is shown to a person. One file per group.
+
+pub mod answers;
+pub mod ask;
+pub mod audit;
+pub mod bundle;
+pub mod care;
+pub mod config;
+pub mod ingest;
+pub mod init;
+pub mod jobs;
+pub mod notices;
+pub mod org;
+pub mod peers;
+pub mod search;
+pub mod sources;
+pub mod token;
+pub mod trust;
+pub mod up;

@@ -1,0 +1,102 @@
+//! `plumb search`: what was found, best first.
+
+use std::fmt::Write;
+
+use clap::Args;
+use plumb_actors::retrieval::{HitView, K_DEFAULT, SearchView};
+use plumb_core::measure::Duration;
+
+use super::ask;
+use crate::api::search::SearchRequest;
+use crate::cli::Context;
+use crate::exit::Exit;
+use crate::output::{line, short};
+use crate::{output, session, span};
+
+/// Characters of a passage that are shown.
+const PASSAGE_CHARS: usize = 240;
+
+/// Searches.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    plumb search \"pump 7 suction pressure\"\n  \
+    plumb search chloramine --peers --deadline 2s    ask other nodes too\n  \
+    plumb search chloramine --explain                every factor of each score\n  \
+    plumb search salary --as person-mara-lindqvist   what she may read")]
+pub struct SearchArgs {
+    /// What to look for. It is all words: nothing in it is an operator
+    query: String,
+    /// At most so many results, up to 100
+    #[arg(long, value_name = "N", default_value_t = K_DEFAULT)]
+    k: usize,
+    /// Ask other nodes too
+    #[arg(long)]
+    peers: bool,
+    /// Show every factor of each score
+    #[arg(long)]
+    explain: bool,
+    /// How long other nodes have, such as 2s; at most 25s
+    #[arg(long, value_name = "SPAN", value_parser = span::parse)]
+    deadline: Option<Duration>,
+}
+
+/// Searches.
+pub async fn run(cx: &Context, args: SearchArgs) -> anyhow::Result<Exit> {
+    let request = SearchRequest {
+        query: args.query,
+        k: Some(args.k),
+        peers: args.peers,
+        explain: args.explain,
+        deadline_ms: args.deadline.map(|d| d.0),
+    };
+    let found: SearchView = session::with_node(cx, async |client| client.post("/v1/search", &request).await).await?;
+    output::emit(cx.json, &found, || show(&found, args.peers))?;
+    Ok(Exit::Done)
+}
+
+fn show(found: &SearchView, peers: bool) -> String {
+    let mut text = String::new();
+    if found.hits.is_empty() {
+        text.push_str("Nothing found that you may read.\n");
+    }
+    for (hit, rank) in found.hits.iter().zip(1..) {
+        show_hit(&mut text, rank, hit);
+    }
+    if peers {
+        text.push('\n');
+        text.push_str(&ask::coverage(&found.coverage));
+    }
+    text
+}
+
+fn show_hit(text: &mut String, rank: usize, hit: &HitView) {
+    let page = hit.page.map(|p| format!(", page {p}")).unwrap_or_default();
+    let headings = if hit.headings.is_empty() { String::new() } else { format!(" › {}", hit.headings.join(" › ")) };
+    let _ = write!(
+        text,
+        "{rank}. {}{headings}\n   {}{page} · {} · score {} · from {}\n   {}\n",
+        hit.title,
+        hit.uri,
+        hit.sensitivity,
+        hit.score,
+        short(&hit.publisher),
+        line(&hit.text, PASSAGE_CHARS),
+    );
+    if let Some(notice) = &hit.caution {
+        let _ = writeln!(text, "   Caution: notice {notice}");
+    }
+    if let Some(explain) = &hit.explain {
+        let _ = writeln!(
+            text,
+            "   {} over {} documents with {} terms; this chunk has {}",
+            explain.method, explain.n_docs, explain.n_terms, explain.chunk_terms
+        );
+        for t in &explain.terms {
+            let _ = writeln!(
+                text,
+                "     {}: {} here, in {} documents, idf {} → {}",
+                t.term, t.tf, t.df, t.idf_micro, t.score_micro
+            );
+        }
+    }
+}

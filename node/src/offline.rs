@@ -1,0 +1,134 @@
+//! What can be said of a bundle file with nothing of ours running.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use cid::Cid;
+use plumb_actors::grounding::VerdictView;
+use plumb_core::content::{RawBlock, SourceRecord};
+use plumb_core::exchange::{
+    Bundle, BundleError, CAR_BYTES_MAX, Knowledge, Seal, SourceStatus, Verified, read_car, replay, verify,
+};
+use plumb_core::grounding::Answer;
+use plumb_core::identity::{OrgId, Signed};
+use plumb_core::lifecycle::standing;
+use plumb_core::notice::{Effect, NOTICE_BYTES_MAX, Notice};
+use plumb_core::trust::Roots;
+use serde::Serialize;
+
+use crate::clock;
+
+/// Reads a bundle file. What is larger than any bundle is not read.
+pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
+    read_bounded(file, CAR_BYTES_MAX as u64)
+}
+
+fn read_bounded(file: &Path, max: u64) -> anyhow::Result<Vec<u8>> {
+    let read = || -> anyhow::Result<Vec<u8>> {
+        let bytes = std::fs::metadata(file)?.len();
+        if bytes > max {
+            bail!("it has {bytes} bytes; at most {max} are read");
+        }
+        Ok(std::fs::read(file)?)
+    };
+    read().with_context(|| format!("{} cannot be read", file.display()))
+}
+
+/// Reads a signed notice, as somebody passed it on.
+pub fn read_notice(file: &Path) -> anyhow::Result<Signed<Notice>> {
+    let bytes = read_bounded(file, NOTICE_BYTES_MAX as u64)?;
+    let notice =
+        Signed::<Notice>::from_bytes(&bytes).with_context(|| format!("{} is not a signed notice", file.display()))?;
+    notice.value().check().with_context(|| format!("{} is not a notice", file.display()))?;
+    Ok(notice)
+}
+
+/// Verifies a bundle with nothing but the roots and notices that its reader names.
+pub fn verdict(car: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>]) -> VerdictView {
+    let roots = Roots(trusted.iter().map(|org| (*org, String::new())).collect());
+    let unknown = |_: &Cid, _: &SourceRecord| SourceStatus::Unknown;
+    let with = |status: &dyn Fn(&Cid, &SourceRecord) -> SourceStatus| {
+        verify(car, &Knowledge { now: clock::now(), roots: &roots, status })
+    };
+    let first = with(&unknown);
+    let result = match &first {
+        Ok(verified) if !notices.is_empty() => with(&|cid, source| status_of(verified, notices, cid, source)),
+        _ => first,
+    };
+    VerdictView::of(&result)
+}
+
+/// What the given notices say of a source. A notice counts if its signer may speak for the source: its publisher, or
+/// the root of the publisher's organisation, which is only known here for whoever issued the bundle.
+fn status_of(verified: &Verified, notices: &[Signed<Notice>], cid: &Cid, source: &SourceRecord) -> SourceStatus {
+    let org = (source.publisher == verified.bundle.issuer).then_some(verified.bundle.org);
+    let speaks = |signer: &OrgId| *signer == source.publisher || Some(*signer) == org;
+    let naming = notices.iter().filter(|n| speaks(n.signer()) && n.value().targets.contains(cid));
+    let standing = standing(naming.map(|n| (n.cid(), n.value(), *n.signer())));
+    let with = |effect| standing.iter().find(|s| s.effect == effect).map(|s| s.notice);
+    match (with(Effect::Withdraw), with(Effect::Caution)) {
+        (Some(notice), _) => SourceStatus::Withdrawn(notice),
+        (None, Some(notice)) => SourceStatus::Caution(notice),
+        (None, None) => SourceStatus::Unknown,
+    }
+}
+
+/// An answer, composed again from the evidence of a bundle.
+#[derive(Debug, Serialize)]
+pub struct ReplayView {
+    /// Whether it has the bytes of the answer in the bundle.
+    pub equal: bool,
+    /// The CID of the answer in the bundle.
+    pub given: String,
+    /// The CID of the answer as it was composed again.
+    pub replayed: String,
+    /// The answer as it was composed again.
+    pub answer: Answer,
+}
+
+/// Composes the answer of a bundle again. Gives its canonical bytes beside the view.
+pub fn replayed(car: &[u8]) -> Result<(ReplayView, Vec<u8>), BundleError> {
+    let contents = Contents::read(car)?;
+    let block = replay(car)?;
+    let view = ReplayView {
+        equal: block.cid == contents.bundle.answer,
+        given: contents.bundle.answer.to_string(),
+        replayed: block.cid.to_string(),
+        answer: block.decode()?,
+    };
+    Ok((view, block.bytes))
+}
+
+/// What stands in a bundle file. Reading it proves nothing; verifying does.
+pub struct Contents {
+    /// The bundle's CID.
+    pub cid: Cid,
+    /// The bundle.
+    pub bundle: Bundle,
+    /// Its answer.
+    pub answer: Answer,
+    /// Its source records.
+    pub sources: BTreeMap<Cid, SourceRecord>,
+    /// Blocks of the file.
+    pub n_blocks: usize,
+}
+
+impl Contents {
+    /// Reads a bundle file.
+    pub fn read(car: &[u8]) -> Result<Contents, BundleError> {
+        let (root, blocks) = read_car(car)?;
+        let block = |cid: &Cid| {
+            // An absent block reads as an empty one, which is then not what its CID says.
+            RawBlock::checked(*cid, blocks.get(cid).cloned().unwrap_or_default())
+        };
+        let seal: Seal = block(&root)?.decode()?;
+        let bundle: Bundle = block(&seal.bundle)?.decode()?;
+        let answer: Answer = block(&bundle.answer)?.decode()?;
+        let mut sources = BTreeMap::new();
+        for cited in &bundle.evidence {
+            sources.insert(cited.source, block(&cited.source)?.decode()?);
+        }
+        Ok(Contents { cid: seal.bundle, bundle, answer, sources, n_blocks: blocks.len() })
+    }
+}
