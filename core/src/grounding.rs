@@ -33,6 +33,10 @@ pub const SUPPORT_MIN: Milli = Milli::from_const(550);
 /// only touch the subject are noise.
 pub const SUPPORT_OF_BEST_MIN: Milli = Milli::from_const(700);
 
+/// A cited sentence carries at least this share of what the best one carries: a chunk may be about the subject, and the
+/// sentence say nothing of what was asked.
+pub const SENTENCE_OF_BEST_MIN: Milli = Milli::from_const(600);
+
 block_type!(AnswerTag, "plumb/answer/1");
 
 /// A chunk that was found, with what the composer must know of it.

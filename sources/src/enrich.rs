@@ -98,17 +98,20 @@ fn token_length(text: &str) -> usize {
         .char_indices()
         .find(|(at, c)| *at >= LENGTH_MAX || c.is_whitespace() || c.is_control() || "<>\"“”„«»`{}|\\^".contains(*c))
         .map_or(text.len(), |(at, _)| at);
+    let count = |c: char| text[..end].matches(c).count();
+    // How many more of each bracket are closed than opened.
+    let (mut round, mut square) = (count(')').saturating_sub(count('(')), count(']').saturating_sub(count('[')));
     while let Some(last) = text[..end].chars().next_back() {
-        let inside = &text[..end];
-        let count = |c: char| inside.matches(c).count();
-        let strip = match last {
-            ')' => count(')') > count('('),
-            ']' => count(']') > count('['),
-            _ => ".,;:!?'’*_。、，；：！？".contains(last),
+        let unopened = match last {
+            ')' => &mut round,
+            ']' => &mut square,
+            _ if ".,;:!?'’*_。、，；：！？".contains(last) => &mut 1,
+            _ => break,
         };
-        if !strip {
+        if *unopened == 0 {
             break;
         }
+        *unopened -= 1;
         end -= last.len_utf8();
     }
     end

@@ -38,7 +38,7 @@ impl SourceAdapter for Html {
         let decoded = source.text();
         let limit = source.limits.html_depth;
         let too_deep = || Parked::new(ParkReason::TooDeep, format!("more than {limit} elements inside each other"));
-        if depth::of_source(&decoded.text) > limit {
+        if depth::exceeds(&decoded.text, limit) {
             return Err(too_deep());
         }
         let document = Document::from(decoded.text.as_ref());

@@ -19,16 +19,37 @@ mod repair;
 mod streams;
 mod tidy;
 
+use pdf_extract::Document;
 use plumb_core::content::{Mark, MarkKind};
 
 use crate::adapter::{Emit, Source, SourceAdapter, put_meta};
 use crate::envelope::first_line;
+use crate::limits::Limits;
 use crate::parked::{ParkReason, Parked};
 use crate::sniff::Sniffed;
 
 /// Documents with text on their pages. Scans without text and locked files are parked as what they are; of a damaged
 /// file whatever can be read is read, and noted as incomplete.
 pub struct Pdf;
+
+/// What is taken out of a document. Its pages come last: reading them takes the document apart.
+struct Read {
+    info: Vec<(&'static str, String)>,
+    outline: Vec<outline::Entry>,
+    embedded_files: usize,
+    pages: pages::Pages,
+}
+
+impl Read {
+    fn of(document: &mut Document, limits: &Limits) -> Result<Read, Parked> {
+        Ok(Read {
+            info: info::read(document),
+            outline: outline::read(document),
+            embedded_files: info::embedded_files(document),
+            pages: pages::read(document, limits)?,
+        })
+    }
+}
 
 impl SourceAdapter for Pdf {
     fn name(&self) -> &'static str {
@@ -41,10 +62,18 @@ impl SourceAdapter for Pdf {
 
     fn parse(&self, source: &Source, emit: &mut Emit<'_>) -> Result<(), Parked> {
         let limits = &source.limits;
-        let load::Loaded { mut document, repaired } = load::load(&source.input.bytes, limits)?;
-        let info = info::read(&document);
-        let outline = outline::read(&document);
-        let pages = pages::read(&mut document, limits)?;
+        let bytes = &source.input.bytes;
+        let load::Loaded { mut document, mut repaired } = load::load(bytes, limits)?;
+        let mut read = Read::of(&mut document, limits)?;
+        // Offsets that are wrong may still lead to pages, but to none of their fonts.
+        if read.pages.is_lost()
+            && !repaired
+            && let Some(mut again) = load::repaired(bytes, limits)
+        {
+            read = Read::of(&mut again, limits)?;
+            repaired = true;
+        }
+        let Read { info, outline, embedded_files, pages } = read;
 
         let mut text = String::new();
         let mut marks = Vec::new();
@@ -80,7 +109,7 @@ impl SourceAdapter for Pdf {
             ("pages_damaged", pages.damaged),
             ("pages_without_text", pages.texts.iter().filter(|page| page.is_empty()).count()),
             ("pages_left_out", pages.left_out),
-            ("embedded_files", info::embedded_files(&document)),
+            ("embedded_files", embedded_files),
         ];
         for (key, n) in notes {
             if n > 0 {

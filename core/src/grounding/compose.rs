@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::passage::{best_passage, support};
 use super::{
     Answer, AnswerTag, CITATIONS_MAX, Citation, Claim, ClaimLabel, Confidence, Contested, Evidence, GroundingState,
-    RELIABILITY_MIN, Reliability, SUPPORT_MIN, SUPPORT_OF_BEST_MIN, Support, lexical_score, provenance_score,
+    RELIABILITY_MIN, Reliability, SENTENCE_OF_BEST_MIN, SUPPORT_MIN, SUPPORT_OF_BEST_MIN, Support, lexical_score,
+    provenance_score,
 };
 use crate::boundary::{Sensitivity, strictest};
 use crate::measure::{Milli, Timestamp};
@@ -17,6 +18,8 @@ struct Passage<'a> {
     evidence: &'a Evidence,
     range: std::ops::Range<usize>,
     support: Milli,
+    /// The share of the question that the sentence itself carries.
+    sentence: Milli,
     overlap: Milli,
 }
 
@@ -87,17 +90,23 @@ fn passages<'a>(query: &Query, stats: &TermStats, evidence: &'a [Evidence]) -> V
         .iter()
         .filter_map(|e| {
             let support = support(query, stats, &e.chunk);
-            let range = best_passage(query, stats, &e.chunk).filter(|_| support >= SUPPORT_MIN)?;
+            let (range, sentence) = best_passage(query, stats, &e.chunk).filter(|_| support >= SUPPORT_MIN)?;
             let overlap = jaccard(&asked, &e.chunk.title, &e.chunk.text[range.clone()]);
-            Some(Passage { evidence: e, range, support, overlap })
+            Some(Passage { evidence: e, range, support, sentence, overlap })
         })
         .collect();
-    let best = found.iter().map(|p| p.support.get()).max().unwrap_or(0);
-    let floor = u64::from(best) * u64::from(SUPPORT_OF_BEST_MIN.get()) / 1000;
-    found.retain(|p| u64::from(p.support.get()) >= floor);
+    let support_min = share_of_best(found.iter().map(|p| p.support), SUPPORT_OF_BEST_MIN);
+    let sentence_min = share_of_best(found.iter().map(|p| p.sentence), SENTENCE_OF_BEST_MIN);
+    found.retain(|p| u64::from(p.support.get()) >= support_min && u64::from(p.sentence.get()) >= sentence_min);
     found.truncate(CITATIONS_MAX);
     found.sort_by_key(|p| std::cmp::Reverse(p.overlap));
     found
+}
+
+/// A share of the greatest of some scores, in thousandths.
+fn share_of_best(scores: impl Iterator<Item = Milli>, share: Milli) -> u64 {
+    let best = scores.map(|s| u64::from(s.get())).max().unwrap_or(0);
+    best * u64::from(share.get()) / 1000
 }
 
 /// Jaccard overlap of the question's terms with those of title and passage (RET-11).

@@ -30,25 +30,34 @@ fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
     (carried, Milli::from_ratio(carried, all))
 }
 
-/// The sentence of the chunk that carries most of the question, as a byte range of the chunk's text; `None` if no
-/// sentence carries any of it. Of equals the first.
-pub fn best_passage(query: &Query, stats: &TermStats, chunk: &Chunk) -> Option<std::ops::Range<usize>> {
-    let mut best: Option<(u64, std::ops::Range<usize>)> = None;
+/// The sentence of the chunk that carries most of the question, as a byte range of the chunk's text, with the share that
+/// it carries; `None` if no sentence carries any of it. Of equals the first.
+pub fn best_passage(query: &Query, stats: &TermStats, chunk: &Chunk) -> Option<(std::ops::Range<usize>, Milli)> {
+    let mut best: Option<(u64, std::ops::Range<usize>, Milli)> = None;
     for range in sentences(&chunk.text) {
         let sentence = &chunk.text[range.clone()];
-        let (carried, _) = weigh(query, stats, sentence);
-        // A heading names a subject and says nothing of it: a whole sentence is worth more.
+        if is_heading(sentence, chunk) {
+            continue;
+        }
+        let (carried, share) = weigh(query, stats, sentence);
+        // What is no whole sentence (a caption, a row) says less than one that is.
         let worth = if is_whole(sentence) { carried } else { carried / 2 };
-        if worth > 0 && best.as_ref().is_none_or(|(most, _)| worth > *most) {
-            best = Some((worth, range));
+        if worth > 0 && best.as_ref().is_none_or(|(most, ..)| worth > *most) {
+            best = Some((worth, range, share));
         }
     }
-    best.map(|(_, range)| cut(&chunk.text, range))
+    best.map(|(_, range, share)| (cut(&chunk.text, range), share))
+}
+
+/// A heading names a subject and says nothing of it.
+fn is_heading(sentence: &str, chunk: &Chunk) -> bool {
+    let bare = sentence.trim_start_matches('#').trim();
+    sentence.starts_with('#') || bare == chunk.title.trim() || chunk.headings.iter().any(|h| h.trim() == bare)
 }
 
 fn is_whole(sentence: &str) -> bool {
     let last = sentence.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']).chars().next_back();
-    !sentence.starts_with('#') && matches!(last, Some('.' | '!' | '?' | '。' | '！' | '？' | '؟' | '…'))
+    matches!(last, Some('.' | '!' | '?' | '。' | '！' | '？' | '؟' | '…'))
 }
 
 /// Sentences by UAX #29, without the spaces around them. A line break inside a paragraph is a space and ends nothing;

@@ -28,10 +28,22 @@ const FORMATTING: [&str; 13] =
 /// An end tag does not reach through these.
 const SCOPE: [&str; 8] = ["table", "template", "object", "applet", "marquee", "svg", "math", "select"];
 
-/// The depth at which the source leaves elements open.
-pub(super) fn of_source(html: &str) -> usize {
+/// Formatting that is repeated inside elements behind the one that it was left open in. A page that leaves hundreds
+/// open and goes on for long would become a tree of any size.
+const REPEATED_MAX: usize = 2_000_000;
+
+/// Whether the source leaves more elements open at once than `limit`, or would be repeated without end.
+pub(super) fn exceeds(html: &str, limit: usize) -> bool {
+    let (deepest, repeated) = measure(html, limit);
+    deepest > limit || repeated > REPEATED_MAX
+}
+
+/// The most elements that are open at once, and how often formatting may be repeated; both as far as it matters.
+fn measure(html: &str, limit: usize) -> (usize, usize) {
     let mut open: Vec<String> = Vec::new();
     let mut deepest = 0;
+    let mut repeated = 0;
+    let mut formatting = 0;
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
@@ -49,28 +61,33 @@ pub(super) fn of_source(html: &str) -> usize {
         let end = tag.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>').unwrap_or(tag.len());
         let name = tag[..end].to_ascii_lowercase();
         rest = behind_attributes(&tag[end..]);
+        let is_formatting = FORMATTING.contains(&name.as_str());
         if RAW.contains(&name.as_str()) {
             if !closing {
                 rest = behind_raw_text(rest, &name);
             }
-        } else if VOID.contains(&name.as_str()) || OPTIONAL.contains(&name.as_str()) {
+            continue;
+        }
+        if !closing && !VOID.contains(&name.as_str()) {
+            repeated += formatting;
+        }
+        if VOID.contains(&name.as_str()) || OPTIONAL.contains(&name.as_str()) {
             // Neither opens anything that stays open.
         } else if closing {
             close(&mut open, &name);
         } else {
             open.push(name);
             deepest = deepest.max(open.len());
-            // A page that leaves this many open is beyond any limit; going on would only take time.
-            if deepest > MEASURED {
-                break;
-            }
+        }
+        if is_formatting {
+            formatting = open.iter().filter(|name| FORMATTING.contains(&name.as_str())).count();
+        }
+        if deepest > limit || repeated > REPEATED_MAX {
+            break;
         }
     }
-    deepest
+    (deepest, repeated)
 }
-
-/// Where measuring ends.
-const MEASURED: usize = 10_000;
 
 /// What stands behind a tag's attributes. In quotes, `>` is part of a value.
 fn behind_attributes(tag: &str) -> &str {
@@ -149,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(html: &str, expected: usize) {
-        assert_eq!(of_source(html), expected, "{}", &html[..html.len().min(100)]);
+        assert_eq!(measure(html, 1000).0, expected, "{}", &html[..html.len().min(100)]);
     }
 
     #[test]
@@ -167,7 +184,16 @@ mod tests {
         check(&"<div><b></div>".repeat(100), 101);
         check(&"<div><table><td></div>".repeat(100), 200);
         check(&"<b><div></b>".repeat(100), 101);
-        check(&"<div>".repeat(1_000_000), MEASURED + 1);
+        check(&"<div>".repeat(1_000_000), 1001);
+    }
+
+    #[test]
+    fn formatting_that_is_repeated_without_end() {
+        let left_open: String = (0..500).map(|i| format!("<b x={i}>")).collect();
+        let page = |n: usize| format!("<div>{left_open}</div>{}", "<p>x".repeat(n));
+        assert!(!exceeds(&page(1_000), 512));
+        assert!(exceeds(&page(100_000), 512));
+        assert!(!exceeds(&"<p><b>x</b></p>".repeat(100_000), 512));
     }
 
     #[test]
@@ -187,7 +213,7 @@ mod tests {
             ]), 0..200)
         ) {
             let html = tags.concat();
-            let (scanned, parsed) = (of_source(&html), of_document(&Document::from(html.as_str())));
+            let (scanned, parsed) = (measure(&html, 1000).0, of_document(&Document::from(html.as_str())));
             prop_assert!(parsed <= PARSED_PER_OPEN * scanned + 16, "{} opened, {} deep: {}", scanned, parsed, html);
         }
     }

@@ -116,11 +116,14 @@ fn check_numbers(bytes: &[u8]) -> Result<(), Parked> {
     Ok(())
 }
 
+/// Bytes behind a key in which its numbers must stand.
+const VALUE_BYTES: usize = 256;
+
 /// The first numbers of a value, at most three, and whether an array ends behind them. A number too long to read
-/// counts as the largest.
+/// counts as the largest, as does whatever hides behind a comment that does not end.
 fn numbers_at(value: &[u8]) -> (Vec<u64>, bool) {
     let mut numbers = Vec::new();
-    let mut rest = value;
+    let mut rest = &value[..value.len().min(VALUE_BYTES)];
     loop {
         rest = rest.trim_ascii_start();
         match rest.first() {
@@ -136,6 +139,7 @@ fn numbers_at(value: &[u8]) -> (Vec<u64>, bool) {
                 numbers.push(number.trim_start_matches('+').parse().unwrap_or(u64::MAX));
                 rest = &rest[digits..];
             }
+            None if value.len() > VALUE_BYTES => return (vec![u64::MAX], false),
             next => return (numbers, next == Some(&b']')),
         }
     }
@@ -181,6 +185,7 @@ mod tests {
 
     #[test]
     fn numbers_that_decide_on_memory() {
+        let hidden = format!("/Type/XRef/W[%{}\n1 99999999999999 1]", "x".repeat(1000));
         for (dictionary, expected) in [
             ("/Type/XRef/W[1 2 1]/Index[0 4]", None),
             ("/Type/XRef/W [1 3 2]/DecodeParms<</Columns 6/Predictor 12>>", None),
@@ -190,6 +195,7 @@ mod tests {
             ("/Type/XRef/W[0 0 0]", Some(ParkReason::Broken)),
             ("/DecodeParms<</Columns 99999999999999999999999/Predictor 12>>", Some(ParkReason::Broken)),
             ("/DecodeParms<</Colors +999999>>", Some(ParkReason::Broken)),
+            (hidden.as_str(), Some(ParkReason::Broken)),
         ] {
             assert_eq!(reason(&stream(dictionary, b"1 0 2 3")), expected, "{dictionary}");
         }

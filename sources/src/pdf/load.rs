@@ -27,16 +27,22 @@ pub(super) fn load(bytes: &[u8], limits: &Limits) -> Result<Loaded, Parked> {
         Err(Problem::Locked(why)) => return Err(Parked::new(ParkReason::Encrypted, why)),
         Err(Problem::Other(why)) => why,
     };
-    // The keys of a locked file are named by the table that is damaged.
-    let rebuilt = if guard::is_encrypted(bytes) { None } else { repair::rebuild(bytes) };
-    let document = rebuilt.and_then(|rebuilt| {
-        guard::check(&rebuilt, limits).ok()?;
-        attempt(&rebuilt).ok().map(repair::find_pages)
-    });
-    match document {
-        Some(document) if !document.get_pages().is_empty() => Ok(Loaded { document, repaired: true }),
-        _ => Err(Parked::new(ParkReason::Broken, problem)),
+    match repaired(bytes, limits) {
+        Some(document) => Ok(Loaded { document, repaired: true }),
+        None => Err(Parked::new(ParkReason::Broken, problem)),
     }
+}
+
+/// The document with a table of objects made anew, if it has pages then.
+pub(super) fn repaired(bytes: &[u8], limits: &Limits) -> Option<Document> {
+    // The keys of a locked file are named by the table that is damaged.
+    if guard::is_encrypted(bytes) {
+        return None;
+    }
+    let rebuilt = repair::rebuild(bytes)?;
+    guard::check(&rebuilt, limits).ok()?;
+    let document = repair::find_pages(attempt(&rebuilt).ok()?);
+    (!document.get_pages().is_empty()).then_some(document)
 }
 
 enum Problem {

@@ -1,6 +1,6 @@
 //! The outline of a PDF, as headings of its text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pdf_extract::{Dictionary, Document, Object};
 use plumb_core::content::{Mark, MarkKind};
@@ -9,6 +9,8 @@ use super::info;
 
 /// Entries of an outline that are looked at.
 const ENTRIES_MAX: usize = 5_000;
+/// Bytes of a line that may be a heading.
+const LINE_BYTES: usize = 600;
 /// Levels of headings.
 const LEVELS_MAX: u8 = 6;
 
@@ -50,49 +52,44 @@ fn follow<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) ->
 /// Finds each entry as a line of the text, in order. A line that has a number before the title is that heading too
 /// (`1 Introduction`); one with a page number behind it is of a table of contents. What is not found is left out.
 pub(super) fn place(entries: &[Entry], text: &str) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    let mut lines = Lines { text, at: 0 };
-    for (level, title) in entries {
-        let rest = lines.at;
-        let found = lines.by_ref().find(|(_, line)| is_heading(line, title));
-        match found {
-            Some((at, line)) => {
-                marks.push(Mark { at, kind: MarkKind::Heading { level: *level, text: line.trim().to_string() } });
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    // Where each line stands, by its words and by its words without a number before them.
+    let mut places: BTreeMap<String, Vec<(usize, &str)>> = BTreeMap::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.len() <= LINE_BYTES {
+            for key in keys(line) {
+                places.entry(key).or_default().push((at, line.trim()));
             }
-            // The next one may still be ahead.
-            None => lines.at = rest,
+        }
+        at += line.len();
+    }
+    let mut marks = Vec::new();
+    let mut from = 0;
+    for (level, title) in entries {
+        let Some(lines) = places.get(&words(title)) else { continue };
+        let next = lines.partition_point(|(at, _)| *at < from);
+        if let Some((at, line)) = lines.get(next) {
+            marks.push(Mark { at: *at, kind: MarkKind::Heading { level: *level, text: (*line).to_string() } });
+            from = at + 1;
         }
     }
     marks
 }
 
-fn is_heading(line: &str, title: &str) -> bool {
-    let line = line.trim();
-    let same = |a: &str| a.split_whitespace().eq(title.split_whitespace());
-    if same(line) {
-        return true;
-    }
-    let number = line.split_whitespace().next().unwrap_or_default();
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn keys(line: &str) -> Vec<String> {
+    let line = words(line);
+    let (number, rest) = line.split_once(' ').unwrap_or_default();
     let is_number = number.starts_with(|c: char| c.is_ascii_digit())
         && number.chars().all(|c| c.is_ascii_digit() || c == '.');
-    is_number && same(&line[number.len()..])
-}
-
-struct Lines<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = (usize, &'a str);
-
-    fn next(&mut self) -> Option<(usize, &'a str)> {
-        let rest = &self.text[self.at..];
-        let line = rest.split_inclusive('\n').next()?;
-        let at = self.at;
-        self.at += line.len();
-        Some((at, line))
-    }
+    let rest = rest.to_string();
+    if is_number { vec![rest, line] } else { vec![line] }
 }
 
 #[cfg(test)]

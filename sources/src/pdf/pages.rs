@@ -26,6 +26,13 @@ pub(super) struct Pages {
     pub(super) left_out: usize,
 }
 
+impl Pages {
+    /// Whether there was something to read, and nothing of it could be.
+    pub(super) fn is_lost(&self) -> bool {
+        self.damaged > 0 && self.texts.iter().all(String::is_empty)
+    }
+}
+
 pub(super) fn read(document: &mut Document, limits: &Limits) -> Result<Pages, Parked> {
     let ids: Vec<ObjectId> = document.get_pages().into_values().collect();
     let left_out = ids.len().saturating_sub(limits.pdf_pages);

@@ -176,14 +176,15 @@ proptest! {
                 match action {
                     Action::DeliverNotice { peer, notice } => {
                         let standing = stored.get(&(notice, peer));
-                        prop_assert!(standing.is_some() && !matches!(standing, Some(Standing::Acknowledged { .. })));
+                        let is_open = standing.is_some_and(|s| !matches!(s, Standing::Acknowledged { .. }));
+                        prop_assert!(is_open, "{:?}", standing);
                     }
                     Action::Record { notice, holder, standing, acknowledgement } => {
                         prop_assert_eq!(matches!(standing, Standing::Acknowledged { .. }), acknowledgement.is_some());
                         prop_assert!(acknowledgement.is_none() || is_word);
                         stored.insert((notice, holder), standing);
                     }
-                    Action::Overflow { .. } => prop_assert!(false),
+                    Action::Overflow { .. } => panic!("there is room"),
                 }
             }
         }

@@ -1,3 +1,4 @@
+use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
 use plumb_core::identity::SecretKey;
 use plumb_core::retrieval::merge;
@@ -66,7 +67,7 @@ impl Library {
     fn hits(&self, query: &Query, stats: &TermStats) -> Vec<Hit> {
         let hit = |chunk: &Chunk| {
             let (block, source) = document(&chunk.text);
-            Hit::new(query.score(chunk, stats), block, source).unwrap()
+            Hit::new(query.score(chunk, stats), Sensitivity::Public, block, source).unwrap()
         };
         self.0.iter().map(hit).filter(|hit| hit.score() > 0).collect()
     }
@@ -197,7 +198,7 @@ fn a_boast_is_invalid() {
     let second = requests(&search.handle(after(2), answered(1, library.answer(&first))));
     let SearchResponse::Hits { hits, .. } = library.answer(&second[0].1) else { panic!() };
     let (chunk, source) = document("the reservoir");
-    let boast = Hit::new(hits[0].score() * 2, chunk, source).unwrap();
+    let boast = Hit::new(hits[0].score() * 2, Sensitivity::Public, chunk, source).unwrap();
     search.handle(after(3), answered(0, SearchResponse::Hits { id: ID, hits: vec![boast] }));
     let actions = search.handle(after(4), answered(1, SearchResponse::Hits { id: ID, hits }));
     let outcome = outcome(&actions);
