@@ -11,8 +11,8 @@ use crate::workspace_root;
 pub fn data(path: &str) -> Option<PathBuf> {
     let base = std::env::var_os("PLUMB_DATA").map_or_else(|| workspace_root().join("../shared/data"), PathBuf::from);
     let wanted = base.join(path);
-    if wanted.exists() {
-        return Some(wanted);
+    if let Ok(found) = wanted.canonicalize() {
+        return Some(found);
     }
     let optional = std::env::var("PLUMB_DATA_OPTIONAL").is_ok_and(|v| v == "1");
     assert!(

@@ -1,5 +1,7 @@
 //! Bad input: each file ends as ingested or parked with a reason that a person understands, and the job goes on.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,10 +81,7 @@ fn bad_pdfs_are_parked_with_what_is_wrong() {
     let home = Organisation::found(scratch.path(), "Archive").node(scratch.path(), "intake", "person-clerk");
     let job = ingest(&home, &pdfs);
     let parked = parked_of(&job);
-    for (name, word) in [
-        ("encrypted-openpassword.pdf", "password"),
-        ("scanned-image-only.pdf", "text"),
-    ] {
+    for (name, word) in [("encrypted-openpassword.pdf", "password"), ("scanned-image-only.pdf", "text")] {
         let reason = parked.iter().find(|(address, _)| is_of(address, name)).map(|(_, reason)| reason);
         assert!(reason.is_some_and(|r| r.contains(word)), "{name}: {reason:?}");
     }
@@ -117,7 +116,11 @@ fn files_that_vanish_while_they_are_read_do_not_end_the_job() {
             while !stop.load(Ordering::Relaxed) {
                 let path = &file[rng.below(120) as usize];
                 // Either may fail when the file is as it should become already.
-                let _ = if rng.below(2) == 0 { fs::remove_file(path) } else { fs::write(path, "Rewritten.\n".repeat(1 + rng.below(200) as usize)) };
+                let _ = if rng.below(2) == 0 {
+                    fs::remove_file(path)
+                } else {
+                    fs::write(path, "Rewritten.\n".repeat(1 + rng.below(200) as usize))
+                };
             }
         }
     });
@@ -148,14 +151,23 @@ fn write_all(folder: &Path) {
     write("picture.md", &[b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &Rng::new(8).bytes(5000)].concat());
     write("page-without-ending", b"<!DOCTYPE html><html><head><title>Page</title></head><body><main><h1>Page</h1><p>This page has no ending in its name, and enough words in one paragraph to be its main content.</p></main></body></html>");
     write("text-called.pdf", b"This is plain text that somebody called a PDF.\n");
-    write("invalid-utf8.txt", b"The sm\xf6rg\xe5sbord was laid at noon, and nobody asked for the encoding of the menu.\n");
+    write(
+        "invalid-utf8.txt",
+        b"The sm\xf6rg\xe5sbord was laid at noon, and nobody asked for the encoding of the menu.\n",
+    );
     let utf16: Vec<u16> = "\u{feff}Der Überlauf des Beckens liegt bei 2,8 Metern.\n".encode_utf16().collect();
     write("utf16-le.txt", &utf16.iter().flat_map(|u| u.to_le_bytes()).collect::<Vec<u8>>());
     let utf16: Vec<u16> = "\u{feff}# Bericht\n\nDie Messung war am Abend zu Ende.\n".encode_utf16().collect();
     write("utf16-be.md", &utf16.iter().flat_map(|u| u.to_be_bytes()).collect::<Vec<u8>>());
-    write("deep.html", format!("<html><body>{}deep{}</body></html>", "<div>".repeat(200_000), "</div>".repeat(200_000)).as_bytes());
+    write(
+        "deep.html",
+        format!("<html><body>{}deep{}</body></html>", "<div>".repeat(200_000), "</div>".repeat(200_000)).as_bytes(),
+    );
     write("deep.json", format!("{}1{}", "[".repeat(500_000), "]".repeat(500_000)).as_bytes());
-    write("deep.jsonl", format!("{{\"id\": \"1\", \"text\": {}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000)).as_bytes());
+    write(
+        "deep.jsonl",
+        format!("{{\"id\": \"1\", \"text\": {}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000)).as_bytes(),
+    );
     write("broken.jsonl", b"{\"id\": \"1\", \"text\": \"A whole record.\"}\n{\"id\": \"2\", \"te\n{\"id\": \"3\", \"text\": \"Another whole record.\"}\n");
     let zeros = deflated_zeros(256);
     write("bomb.gz", &[&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255][..], &zeros, &[0; 8]].concat());
@@ -258,5 +270,7 @@ fn is_of(address: &str, name: &str) -> bool {
 
 fn is_held(home: &Home, name: &str) -> bool {
     let sources = home.ok(&["sources", "--limit", "1000"]);
-    list(&sources, "").iter().any(|s| is_of(text(s, "/uri").trim_start_matches("file:"), name) && count(s, "/chunks") > 0)
+    list(&sources, "")
+        .iter()
+        .any(|s| is_of(text(s, "/uri").trim_start_matches("file:"), name) && count(s, "/chunks") > 0)
 }

@@ -1,5 +1,7 @@
 //! Bundles: what `plumb bundle verify` says of each kind, replay, and what may not be imported.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,5 +1,7 @@
 //! `kill -9` at twenty random moments of an ingest. What was acknowledged is never lost, and the end is the same.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
@@ -138,14 +140,16 @@ fn sources(http: &Http) -> BTreeSet<String> {
         let page = http.get(&format!("/v1/sources?limit=1000{after}")).expect(200);
         let page = list(&page, "");
         let Some(last) = page.last() else { return found };
-        let id = |s: &Value| text(s, "/address").rsplit('#').next().expect("a record's address ends with its id").into();
+        let id =
+            |s: &Value| text(s, "/address").rsplit('#').next().expect("a record's address ends with its id").into();
         found.extend(page.iter().filter(|s| s["state"] == "active").map(id));
         after = format!("&after={}", percent_encoded(text(last, "/address")));
     }
 }
 
 fn percent_encoded(text: &str) -> String {
-    let encode = |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let encode =
+        |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(encode).collect()
 }
 

@@ -1,5 +1,7 @@
 //! Strangers at the doors: noise, bombs and slow callers. The node stays well, and who is not certified stays outside.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
@@ -128,6 +130,15 @@ fn who_is_not_certified_under_a_trusted_root_stays_outside() {
     gate.await_peers(1);
     road.await_peers(1);
     assert_eq!(hits(&stranger.ok(&["search", "drawbridge", "--peers"])).len(), 1);
+}
+
+#[test]
+fn who_has_no_certificate_does_not_come_up() {
+    let scratch = TempDir::new().unwrap();
+    let home = Home::join(scratch.path(), "Nobody", "nowhere", "person-nobody");
+    let outcome = home.run(&["up", "--http", "127.0.0.1:0", "--listen", "/ip4/127.0.0.1/tcp/0"]);
+    assert_eq!(outcome.code, 1, "{outcome}");
+    assert!(outcome.stderr.contains("no certificate"), "{outcome}");
 }
 
 /// Says something at a TCP port and gives what comes back until the other side hangs up or says nothing more.

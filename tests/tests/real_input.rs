@@ -1,5 +1,7 @@
 //! Real documents: taken in once, known the second time, and quoted word for word.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,7 +63,9 @@ fn real_documents_are_known_again_and_quoted_verbatim() {
         (
             "With how many men is Johnston coming to raise the siege?",
             "fifty thousand men",
-            Source::MustFind("A report creeps into camp that Johnston is coming with fifty thousand men to raise the siege"),
+            Source::MustFind(
+                "A report creeps into camp that Johnston is coming with fifty thousand men to raise the siege",
+            ),
         ),
     ] {
         let answer = home.ok(&["ask", question]);
@@ -71,7 +75,9 @@ fn real_documents_are_known_again_and_quoted_verbatim() {
         assert_verbatim(said, &source, &documents, &corpus);
         println!("{question}\n  {}", collapse(said));
     }
-    for question in ["Which orchestra premiered the violin concerto of Sibelius?", "Who won the Eurovision Song Contest of 1974?"] {
+    for question in
+        ["Which orchestra premiered the violin concerto of Sibelius?", "Who won the Eurovision Song Contest of 1974?"]
+    {
         let answer = home.run(&["ask", question]).expect(3);
         assert_eq!(answer["answer"]["abstained"], true);
     }

@@ -1,8 +1,12 @@
 //! The whole story, asserted: three real processes of two organisations, on the documents of `fixtures/story`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::time::Duration;
 
-use plumb_tests::{Question, RunningNode, Story, citations, count, hits, list, questions, story_dir, text, until};
+use plumb_tests::{
+    Question, RunningNode, Story, citations, count, finish, hits, list, plumb_binary, questions, story_dir, text, until,
+};
 use serde_json::{Value, json};
 
 const STUDY: &str = "study-chloramine-biofilm.md";
@@ -197,6 +201,29 @@ fn a_notice_reaches_a_node_that_was_away_from_a_peer_that_is_not_its_publisher()
         home.ok(&["answers", "show", id])["state"] == "retracted-source"
     });
     assert_withdrawn(&laboratory);
+}
+
+/// The demonstration tells the same story with the same commands. It must be whole, and leave nothing behind.
+#[test]
+fn the_demonstration_shows_what_it_says_and_leaves_nothing() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let mut command = std::process::Command::new(plumb_binary());
+    command.args(["demo", "--json"]).env("TMPDIR", scratch.path());
+    let report = finish(command, Duration::from_secs(120)).expect(0);
+    assert_eq!(report["ok"], true, "{report:#}");
+    assert!(list(&report, "/steps").len() >= 18, "{report:#}");
+    assert!(list(&report, "/steps").iter().all(|step| !list(step, "/shown").is_empty()), "{report:#}");
+    println!("the demonstration took {} ms", report["milliseconds"]);
+
+    let values = list(&report, "/steps").iter().flat_map(|step| list(step, "/values"));
+    let processes: Vec<&str> = values.filter(|v| v["name"] == "process").map(|v| text(v, "/value")).collect();
+    assert_eq!(processes.len(), 4, "three nodes, one of them twice: {processes:?}");
+    for pid in processes {
+        let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        assert!(rustix::process::test_kill_process(pid).is_err(), "process {pid:?} is still there");
+    }
+    let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[track_caller]

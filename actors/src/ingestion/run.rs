@@ -1,5 +1,6 @@
 //! Running a job: reads, prepares, decides and commits, in batches that share one flush.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -71,6 +72,15 @@ struct Run<'a> {
     sensitivity: Sensitivity,
     registry: Registry,
     dry_run: bool,
+    /// Sources that were committed and not yet looked for in the index.
+    committed: RefCell<Vec<Committed>>,
+}
+
+/// A source to look for in the index, by its first chunk.
+struct Committed {
+    address: String,
+    sensitivity: Sensitivity,
+    chunk: cid::Cid,
 }
 
 /// Sources that will be committed together.
@@ -102,6 +112,7 @@ impl<'a> Run<'a> {
             sensitivity: ask.sensitivity.unwrap_or(Sensitivity::Internal),
             registry,
             dry_run: ask.dry_run,
+            committed: RefCell::default(),
         })
     }
 
@@ -117,8 +128,25 @@ impl<'a> Run<'a> {
             self.one(input, &mut batch, &mut position)?;
         }
         self.commit(&mut batch, &mut position)?;
-        if !self.dry_run {
-            self.premises.index.flush_to(position)?;
+        self.evaluate(position)
+    }
+
+    /// The last stage: what was taken in is looked for in the index. What cannot be found there is said, and not left
+    /// to be noticed by whoever misses it.
+    fn evaluate(&self, position: Position) -> Result<(), NodeError> {
+        let committed = std::mem::take(&mut *self.committed.borrow_mut());
+        if self.dry_run {
+            return Ok(());
+        }
+        self.premises.index.flush_to(position)?;
+        let searcher = self.premises.index.searcher();
+        for Committed { address, sensitivity, chunk } in committed {
+            self.job.note(|view| view.stages.index += 1);
+            if searcher.contains(sensitivity, &chunk)? {
+                self.job.note(|view| view.stages.quality += 1);
+            } else {
+                self.park(address, "it is stored, and the index cannot find it; run `plumb rebuild`".to_string());
+            }
         }
         Ok(())
     }
@@ -323,9 +351,11 @@ impl<'a> Run<'a> {
     fn count(&self, prepared: Prepared, outcome: Outcome) {
         let address = prepared.row.address;
         let n_chunks = prepared.chunks.len() as u64;
+        if let (Outcome::New | Outcome::Superseded(_), Some(chunk)) = (&outcome, prepared.row.chunks.first()) {
+            let sensitivity = prepared.row.sensitivity;
+            self.committed.borrow_mut().push(Committed { address: address.clone(), sensitivity, chunk: *chunk });
+        }
         self.job.note(|view| {
-            view.stages.index += 1;
-            view.stages.quality += 1;
             if let Some(raised) = prepared.raised {
                 push(&mut view.raised, address.clone(), raised);
             }
