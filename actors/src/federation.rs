@@ -132,16 +132,17 @@ impl Handler<LogGrew> for Federation {
 }
 
 impl Handler<OweReceipts> for Federation {
-    type Result = ResponseFuture<Result<(), NodeError>>;
+    type Result = ResponseFuture<Result<Vec<cid::Cid>, NodeError>>;
 
     fn handle(&mut self, owed: OweReceipts, ctx: &mut Context<Self>) -> Self::Result {
         let (premises, me) = (self.premises.clone(), ctx.address());
         Box::pin(async move {
-            let givers = blocking(move || receipts::owe(&premises, &owed)).await?;
-            for giver in givers {
-                me.do_send(Turn::SendReceipts(giver));
+            let signed = blocking(move || receipts::owe(&premises, &owed)).await?;
+            // A mailbox that is full loses nothing: what is owed is sent again when its giver is admitted.
+            for (giver, _) in &signed {
+                let _ = me.try_send(Turn::SendReceipts(*giver));
             }
-            Ok(())
+            Ok(signed.into_iter().map(|(_, receipt)| receipt).collect())
         })
     }
 }
@@ -163,7 +164,7 @@ impl Handler<TrustOrganisation> for Federation {
         let (premises, me) = (self.premises.clone(), ctx.address());
         Box::pin(async move {
             blocking(move || premises.set_trust(&ask.by, ask.org, Some(&ask.name))).await?;
-            me.do_send(Turn::RootsChanged);
+            let _ = me.send(Turn::RootsChanged).await;
             Ok(())
         })
     }
@@ -176,7 +177,7 @@ impl Handler<DistrustOrganisation> for Federation {
         let (premises, me) = (self.premises.clone(), ctx.address());
         Box::pin(async move {
             blocking(move || premises.set_trust(&ask.by, ask.org, None)).await?;
-            me.do_send(Turn::RootsChanged);
+            let _ = me.send(Turn::RootsChanged).await;
             Ok(())
         })
     }

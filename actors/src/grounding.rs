@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, seal};
-use plumb_core::grounding::{Answer, compose};
+use plumb_core::grounding::{Answer, compose, rests_on};
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Timestamp;
 use plumb_core::retrieval::Query;
@@ -63,7 +63,9 @@ impl Handler<AnswerQuestion> for Grounding {
             let coverage = found.coverage.clone();
             let now = premises.now();
             let (answer, bundle) = blocking(move || {
-                let answer = compose(&Query::new(&ask.query), &found.stats, &found.evidence, now);
+                let query = Query::new(&ask.query);
+                let answer = compose(&query, &found.stats, &found.evidence, now);
+                let found = Found { evidence: rests_on(&query, &found.stats, &found.evidence), ..found };
                 let bundle = if ask.save { Some(keep(&premises, &ask, &found, &answer, now)?) } else { None };
                 Ok((answer, bundle))
             })

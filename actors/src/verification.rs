@@ -184,3 +184,15 @@ impl Handler<ShowNotice> for Verification {
         Box::pin(blocking(move || views::view(&premises, &ask.notice)))
     }
 }
+
+impl Handler<ExportNotice> for Verification {
+    type Result = ResponseFuture<Result<Vec<u8>, NodeError>>;
+
+    fn handle(&mut self, ask: ExportNotice, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let kept = kept::notice(&premises.store, &ask.notice)?;
+            kept.map(|kept| kept.signed).ok_or_else(|| NodeError::NotFound(ask.notice.to_string()))
+        }))
+    }
+}

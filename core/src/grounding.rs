@@ -18,7 +18,7 @@ use crate::identity::NodeId;
 use crate::measure::{Milli, Timestamp};
 use crate::verification::Relation;
 
-pub use compose::compose;
+pub use compose::{compose, rests_on};
 pub use passage::{PASSAGE_CHARS_MAX, best_passage, support};
 pub use reliability::{RELIABILITY_MIN, Reliability, Support, lexical_score, provenance_score};
 

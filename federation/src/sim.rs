@@ -148,13 +148,35 @@ pub struct Reports {
 /// Something that happens at a time.
 #[derive(Clone, Debug)]
 enum Occurrence {
-    Tick { node: usize, life: u64 },
-    Arrive { from: usize, to: usize, packet: Packet },
+    Tick {
+        node: usize,
+        life: u64,
+    },
+    Arrive {
+        from: usize,
+        to: usize,
+        packet: Packet,
+    },
     /// The transport reports that a request came to nothing.
-    Fail { node: usize, life: u64, peer: usize, packet: Packet },
-    Write { node: usize, life: u64, write: node::Write },
-    Admit { a: usize, b: usize },
-    Lose { node: usize, lost: usize },
+    Fail {
+        node: usize,
+        life: u64,
+        peer: usize,
+        packet: Packet,
+    },
+    Write {
+        node: usize,
+        life: u64,
+        write: Box<node::Write>,
+    },
+    Admit {
+        a: usize,
+        b: usize,
+    },
+    Lose {
+        node: usize,
+        lost: usize,
+    },
     Script(Command),
 }
 
@@ -236,11 +258,7 @@ impl Simulation {
     }
 
     /// Runs until something holds, and at most so long after the beginning. Says whether it came to hold.
-    pub fn run_until(
-        &mut self,
-        limit: Duration,
-        is_reached: impl Fn(&Simulation) -> bool,
-    ) -> Result<bool, SimError> {
+    pub fn run_until(&mut self, limit: Duration, is_reached: impl Fn(&Simulation) -> bool) -> Result<bool, SimError> {
         let mut checked_at = Timestamp(i64::MIN);
         while self.elapsed() <= limit {
             // The condition may look at every node, so it is asked once in a simulated second.
@@ -289,10 +307,7 @@ impl Simulation {
         };
         for (at, node) in honest() {
             for (publisher_at, publisher) in honest() {
-                let (held, all) = (
-                    node.disk.entries(&publisher.id).len(),
-                    publisher.disk.entries(&publisher.id).len(),
-                );
+                let (held, all) = (node.disk.entries(&publisher.id).len(), publisher.disk.entries(&publisher.id).len());
                 if held != all {
                     found.push(format!("node {at} holds {held} of {all} of node {publisher_at}"));
                 }
@@ -349,7 +364,7 @@ impl Simulation {
             }
             Occurrence::Write { node, life, write } => {
                 if self.node(node)?.lives(life) {
-                    self.act(node, |node, now| node.written(now, write))?;
+                    self.act(node, |node, now| node.written(now, *write))?;
                 }
             }
             Occurrence::Fail { node, life, peer, packet } => {
@@ -397,6 +412,7 @@ impl Simulation {
                     }
                 }
                 Effect::Write(write) => {
+                    let write = Box::new(write);
                     let wait = Duration(1 + self.random.below(WRITE_MS_MAX));
                     let node = at;
                     self.queue_in(wait, Occurrence::Write { node, life, write });
@@ -421,13 +437,7 @@ impl Simulation {
     }
 
     fn broke(&self, node: usize, invariant: &'static str, what: String) -> Violation {
-        Violation {
-            seed: self.seed,
-            after_ms: self.elapsed().0,
-            node,
-            invariant,
-            what,
-        }
+        Violation { seed: self.seed, after_ms: self.elapsed().0, node, invariant, what }
     }
 
     fn send(&mut self, from: usize, to: &NodeId, packet: Packet) {

@@ -12,12 +12,8 @@ use plumb_federation::sim::{Behaviour, Command, NetworkSettings, Settings, SimEr
 const SEEDS: u64 = 20;
 
 /// A bad day: one frame in five is lost, one in twenty comes twice, one in thirty comes seconds late.
-const BAD_NETWORK: NetworkSettings = NetworkSettings {
-    loss_per_mille: 200,
-    double_per_mille: 50,
-    straggle_per_mille: 30,
-    delay_ms_max: 200,
-};
+const BAD_NETWORK: NetworkSettings =
+    NetworkSettings { loss_per_mille: 200, double_per_mille: 50, straggle_per_mille: 30, delay_ms_max: 200 };
 
 fn seconds(n: u64) -> Duration {
     Duration::seconds(n)

@@ -166,7 +166,17 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request("GET", "/v1/jobs/{id}", 404, Duration::from_millis(3));
         let actor = ActorView { name: "Retrieval".into(), alive: true, incarnation: 2, handled: 7, refused: 1 };
-        let text = metrics.render(&HealthView { ready: true, actors: vec![actor] }).unwrap();
+        let health = HealthView { ready: true, actors: vec![actor] };
+        let store = StoreCounters { position: Position::default(), outbox_rows: 1, audit_events: 9, disk_bytes: 4096 };
+        let index = IndexCounters {
+            position: Position::default(),
+            backlog: 3,
+            n_docs: [5, 6, 7, 8],
+            unreadable: 0,
+            rebuilt: 0,
+            stalled: None,
+        };
+        let text = metrics.render(&health, &store, &index, false).unwrap();
         for line in [
             "plumb_http_requests_total{method=\"GET\",route=\"/v1/jobs/{id}\",status=\"404\"} 1",
             "plumb_http_request_duration_seconds_count{route=\"/v1/jobs/{id}\"} 1",

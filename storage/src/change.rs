@@ -118,7 +118,7 @@ impl Change {
                 self.steps.push(Step::Put { key: Keyspace::Blocks.key(&cid.to_bytes()), value: block.bytes });
                 self
             }
-            Err(source) => self.refuse(StorageError::Damaged { cid, source }),
+            Err(e) => self.refuse(StorageError::Damaged { cid, source: Box::new(e) }),
         }
     }
 
@@ -146,8 +146,8 @@ impl Change {
 
     /// Asks something of the text index.
     pub fn index(&mut self, op: IndexOp) -> &mut Change {
-        if let Err(source) = check_cid(op.chunk()) {
-            return self.refuse(StorageError::Damaged { cid: *op.chunk(), source });
+        if let Err(e) = check_cid(op.chunk()) {
+            return self.refuse(StorageError::Damaged { cid: *op.chunk(), source: Box::new(e) });
         }
         self.index.push(op);
         self

@@ -135,7 +135,7 @@ pub enum StorageError {
         /// Its name.
         cid: Cid,
         /// What is wrong.
-        source: ContentError,
+        source: Box<ContentError>,
     },
     /// A row whose pieces are not all there.
     #[error("the row `{key}` is damaged: a piece of it is missing; run `plumb doctor` and restore it from a backup")]

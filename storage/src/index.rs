@@ -18,6 +18,8 @@ mod error;
 mod fields;
 mod partition;
 mod ranking;
+mod reading;
+mod rebuild;
 mod searcher;
 mod shared;
 mod view;

@@ -223,7 +223,7 @@ impl Records for Store {
 
 impl Blocks for Store {
     fn block(&self, cid: &Cid) -> Result<Option<RawBlock>, StorageError> {
-        let damaged = |source| StorageError::Damaged { cid: *cid, source };
+        let damaged = |e| StorageError::Damaged { cid: *cid, source: Box::new(e) };
         check_cid(cid).map_err(damaged)?;
         let bytes = self.inner.engine.get(&Keyspace::Blocks.key(&cid.to_bytes()))?;
         bytes.map(|bytes| RawBlock::checked(*cid, bytes).map_err(damaged)).transpose()

@@ -6,6 +6,8 @@
 //! `PLUMB_SEED=… cargo test -p plumb-storage --test crash` repeats the parent's choices; the moment within the child's
 //! work is the machine's.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -73,7 +75,7 @@ fn unit_of(block: &RawBlock, n: u64) -> KnowledgeUnit {
 
 /// A value of many pieces, for some steps.
 fn long_value(thread: u64, n: u64) -> Vec<u8> {
-    let length = if n % 3 == 0 { 40_000 } else { 100 };
+    let length = if n.is_multiple_of(3) { 40_000 } else { 100 };
     (0..length).map(|i| (i * 31 + n * 7 + thread) as u8).collect()
 }
 

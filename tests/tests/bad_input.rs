@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -228,7 +228,7 @@ struct Bits {
 impl Bits {
     fn put(&mut self, bits: &[u8]) {
         for bit in bits {
-            if self.used % 8 == 0 {
+            if self.used.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             *self.bytes.last_mut().expect("a byte was pushed") |= bit << (self.used % 8);
@@ -254,7 +254,7 @@ fn make_fifo(path: &Path) {
     assert!(made.expect("mkfifo is part of every Unix").success());
 }
 
-fn ingest(home: &Home, path: &PathBuf) -> Value {
+fn ingest(home: &Home, path: &Path) -> Value {
     home.run_within(INGEST_TIME, &["ingest".as_ref(), path.as_os_str()]).expect(0)
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::path::Path;
 use std::time::Duration;
 
 use plumb_tests::{
@@ -172,8 +173,18 @@ fn a_retraction_reaches_every_holder_and_lasts() {
         assert_eq!(node.home.ok(&["audit", "verify"])["intact"], true);
         assert_eq!(node.home.ok(&["doctor"])["healthy"], true);
     }
+    let homes = [&story.operations, &story.laboratory, &story.hydrology].map(|node| node.home.dir.clone());
     for node in [story.operations, story.laboratory, story.hydrology] {
         assert!(node.stop().success(), "SIGTERM ends a node in order");
+    }
+    // Searches, a bundle, notices and receipts have crossed the borders. What must never leave lies in no file there.
+    let [operations, laboratory, hydrology] = homes;
+    assert!(holds(&operations, "heron-lock-4471") && holds(&hydrology, "quillmark"), "the look finds what is there");
+    for secret in NORTHWATER_SECRETS {
+        assert!(!holds(&hydrology, secret), "`{secret}` left Northwater");
+    }
+    for secret in HALDEN_SECRETS {
+        assert!(!holds(&operations, secret) && !holds(&laboratory, secret), "`{secret}` left the Halden Institute");
     }
 }
 
@@ -233,6 +244,17 @@ fn assert_cites(answer: &Value, question: &Question) {
     let name = question.path.as_deref().and_then(|p| p.rsplit('/').next()).expect("and a document");
     let places = citations(answer);
     assert!(places.iter().any(|(c, _)| text(c, "/uri").contains(name)), "`{name}` is not cited: {answer:#}");
+}
+
+/// Whether any file below a folder holds these words, in any case.
+fn holds(folder: &Path, words: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().map(Result::unwrap).any(|entry| {
+        let kind = entry.file_type().unwrap();
+        let found =
+            |bytes: Vec<u8>| bytes.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words.as_bytes()));
+        (kind.is_dir() && holds(&entry.path(), words))
+            || (kind.is_file() && found(std::fs::read(entry.path()).unwrap()))
+    })
 }
 
 fn says(answer: &Value, sentence: &str) -> bool {

@@ -119,7 +119,7 @@ pub(crate) struct LogGrew;
 
 /// Evidence of others is held here now: sign receipts and send them, now or when its giver is there.
 #[derive(Clone, Debug, actix::Message)]
-#[rtype(result = "Result<(), NodeError>")]
+#[rtype(result = "Result<Vec<cid::Cid>, NodeError>")]
 pub(crate) struct OweReceipts {
     /// The bundle with which it came.
     pub bundle: cid::Cid,

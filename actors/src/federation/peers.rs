@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use actix::prelude::*;
-use plumb_core::identity::NodeId;
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::trust::Certificate;
 use plumb_federation::driver::NetworkHandle;
 
 use super::{AwaitPeers, BlockPeer, ConnectPeer, Federation, ListPeers, PeerView, PeersView};
@@ -46,8 +47,8 @@ impl Handler<ListPeers> for Federation {
 
     fn handle(&mut self, _: ListPeers, _: &mut Context<Self>) -> Self::Result {
         let (premises, network) = (self.premises.clone(), self.link().map(|l| l.network.clone()));
-        let remarks = self.live.as_ref().map(|l| l.remarks().clone()).unwrap_or_default();
-        Box::pin(async move { view(premises, &network?, remarks).await })
+        let known = self.known();
+        Box::pin(async move { view(premises, &network?, known).await })
     }
 }
 
@@ -56,14 +57,14 @@ impl Handler<AwaitPeers> for Federation {
 
     fn handle(&mut self, ask: AwaitPeers, _: &mut Context<Self>) -> Self::Result {
         let (premises, network) = (self.premises.clone(), self.link().map(|l| l.network.clone()));
-        let remarks = self.live.as_ref().map(|l| l.remarks().clone()).unwrap_or_default();
+        let known = self.known();
         Box::pin(async move {
             let network = network?;
             let until = tokio::time::Instant::now() + std::time::Duration::from_millis(ask.deadline.0);
             loop {
                 let n_admitted = network.peers().await.iter().filter(|p| p.admitted).count();
                 if n_admitted >= ask.n {
-                    return view(premises, &network, remarks).await;
+                    return view(premises, &network, known).await;
                 }
                 if tokio::time::Instant::now() >= until {
                     return Err(NodeError::DeadlinePassed { after: ask.deadline });
@@ -74,10 +75,25 @@ impl Handler<AwaitPeers> for Federation {
     }
 }
 
+/// What the bridge itself knows of peers.
+struct Known {
+    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    remarks: BTreeMap<NodeId, String>,
+}
+
+impl Federation {
+    fn known(&self) -> Known {
+        Known {
+            admitted: self.live.as_ref().map(|l| l.admitted()).unwrap_or_default(),
+            remarks: self.live.as_ref().map(|l| l.remarks().clone()).unwrap_or_default(),
+        }
+    }
+}
+
 async fn view(
     premises: std::sync::Arc<Premises>,
     network: &NetworkHandle,
-    remarks: BTreeMap<NodeId, String>,
+    known: Known,
 ) -> Result<PeersView, NodeError> {
     let listening = network.listen_addrs().await.iter().map(ToString::to_string).collect();
     let connected = network.peers().await;
@@ -106,8 +122,13 @@ async fn view(
             let view = views.entry(peer.node).or_insert_with(|| unknown(&peer.node));
             view.state = if peer.admitted { "admitted" } else { "connected" }.to_string();
             view.addresses = peer.addrs.iter().map(ToString::to_string).collect();
+            // A peer is known by its certificate before its log is.
+            if let Some(certificate) = known.admitted.get(&peer.node) {
+                view.organisation = Some(certificate.value().org_name.clone());
+                view.department = Some(certificate.value().department.slug().to_string());
+            }
         }
-        for (node, remark) in remarks {
+        for (node, remark) in known.remarks {
             let view = views.entry(node).or_insert_with(|| unknown(&node));
             if view.state != "admitted" {
                 view.state = "refused".to_string();

@@ -17,8 +17,8 @@ fn key(giver: &NodeId, bundle: &Cid) -> Vec<u8> {
     [&b"r"[..], giver.as_bytes(), &bundle.to_bytes()].concat()
 }
 
-/// Signs a receipt for each giver. Returns the givers.
-pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<NodeId>, NodeError> {
+/// Signs a receipt for each giver. Returns the givers, each with the receipt's name.
+pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<(NodeId, Cid)>, NodeError> {
     let mut by_giver: BTreeMap<NodeId, Vec<Cid>> = BTreeMap::new();
     for (source, giver) in &owed.sources {
         by_giver.entry(*giver).or_default().push(*source);
@@ -28,7 +28,8 @@ pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<NodeId>
     }
     let event = premises.event("node", "receipt.sign", owed.bundle, "ok", format!("for {} givers", by_giver.len()));
     let mut change = Change::new(event);
-    for (giver, mut sources) in by_giver.clone() {
+    let mut signed_for = Vec::new();
+    for (giver, mut sources) in by_giver {
         sources.truncate(RECEIPT_SOURCES_MAX);
         let receipt = Receipt {
             tag: ReceiptTag,
@@ -41,9 +42,10 @@ pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<NodeId>
         };
         let signed = Signed::seal(receipt, &premises.key)?;
         change.put(Keyspace::Imports, &key(&giver, &owed.bundle), signed.to_bytes());
+        signed_for.push((giver, signed.cid()));
     }
     premises.store.commit(change)?;
-    Ok(by_giver.into_keys().collect())
+    Ok(signed_for)
 }
 
 /// Receipts that a giver has not accepted yet.

@@ -25,12 +25,12 @@ impl Handler<ImportBundle> for Grounding {
     fn handle(&mut self, ask: ImportBundle, _: &mut Context<Self>) -> Self::Result {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
-            let (view, owed) = {
+            let (mut view, owed) = {
                 let premises = premises.clone();
                 blocking(move || import(&premises, &ask.caller, &ask.car)).await?
             };
             if let Some(owed) = owed {
-                federation.ask(owed, crate::DEADLINE).await?;
+                view.receipts = federation.ask(owed, crate::DEADLINE).await?.iter().map(ToString::to_string).collect();
             }
             Ok(view)
         })
@@ -66,7 +66,7 @@ fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportVie
         imported: taken.imported,
         known: taken.known,
         refused: taken.refused,
-        receipt: None,
+        receipts: Vec::new(),
         verdict,
     };
     let owed = OweReceipts { bundle: verified.cid, sources: taken.sources };

@@ -155,8 +155,8 @@ pub struct ImportView {
     pub known: u64,
     /// Sources that may not become active here, with the reason.
     pub refused: Vec<crate::ingestion::SourceNote>,
-    /// The signed receipt.
-    pub receipt: Option<String>,
+    /// The signed receipts, one for each node that the evidence came from.
+    pub receipts: Vec<String>,
     /// The verdict over the bundle at import.
     pub verdict: VerdictView,
 }

@@ -65,6 +65,14 @@ pub struct ShowNotice {
     pub notice: Cid,
 }
 
+/// Gives a signed notice as it is kept: whoever has it can check it, and judge a bundle by it, without a node.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Vec<u8>, NodeError>")]
+pub struct ExportNotice {
+    /// Its CID.
+    pub notice: Cid,
+}
+
 /// A notice as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NoticeView {

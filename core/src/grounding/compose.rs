@@ -83,6 +83,13 @@ pub fn compose(query: &Query, stats: &TermStats, evidence: &[Evidence], generate
     }
 }
 
+/// The part of the evidence that an answer rests on, in rank order. Composing from it alone gives the same answer, so
+/// this is what a bundle carries: nothing that its reader does not need, under no stricter label than that.
+pub fn rests_on(query: &Query, stats: &TermStats, evidence: &[Evidence]) -> Vec<Evidence> {
+    let cited: BTreeSet<_> = passages(query, stats, evidence).iter().map(|p| p.evidence.cid).collect();
+    evidence.iter().filter(|e| cited.contains(&e.cid)).cloned().collect()
+}
+
 /// The passages worth citing, by overlap with the question (GRD-10), equal ones in rank order.
 fn passages<'a>(query: &Query, stats: &TermStats, evidence: &'a [Evidence]) -> Vec<Passage<'a>> {
     let asked: BTreeSet<&str> = query.terms.iter().map(String::as_str).collect();

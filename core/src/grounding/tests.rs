@@ -27,8 +27,7 @@ fn evidence(n: u8, title: &str, text: &str) -> Evidence {
     }
 }
 
-fn ask(question: &str, evidence: &[Evidence]) -> Answer {
-    let query = Query::new(question);
+fn stats_of(query: &Query, evidence: &[Evidence]) -> TermStats {
     let mut stats = TermStats::empty(query.terms.len());
     for e in evidence {
         let (tf, n) = query.frequencies(&body_of(&e.chunk));
@@ -36,7 +35,12 @@ fn ask(question: &str, evidence: &[Evidence]) -> Answer {
         stats.n_terms += n;
         stats.doc_freq.iter_mut().zip(tf).for_each(|(df, tf)| *df += u64::from(tf > 0));
     }
-    compose(&query, &stats, evidence, Timestamp(0))
+    stats
+}
+
+fn ask(question: &str, evidence: &[Evidence]) -> Answer {
+    let query = Query::new(question);
+    compose(&query, &stats_of(&query, evidence), evidence, Timestamp(0))
 }
 
 #[test]
@@ -114,6 +118,12 @@ proptest! {
         let all: Vec<Evidence> = texts.iter().enumerate().map(|(i, t)| evidence(i as u8, "abc", t)).collect();
         let answer = ask(&question, &all);
         prop_assert_eq!(&answer, &ask(&question, &all));
+        // What a bundle carries gives the same answer as everything that was found.
+        let query = Query::new(&question);
+        let stats = stats_of(&query, &all);
+        let carried = rests_on(&query, &stats, &all);
+        prop_assert_eq!(&answer, &compose(&query, &stats, &carried, Timestamp(0)));
+        prop_assert!(answer.abstained || carried.len() == answer.citations.len());
         for claim in &answer.claims {
             prop_assert_eq!(&answer.citation_map[&claim.id], &claim.citations);
             for id in &claim.citations {

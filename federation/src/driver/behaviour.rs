@@ -10,8 +10,8 @@ use libp2p::request_response::{self, OutboundRequestId, ProtocolSupport, Respons
 use libp2p::swarm::NetworkBehaviour;
 use libp2p::swarm::behaviour::toggle::Toggle;
 use libp2p::{
-    Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, allow_block_list, connection_limits, identify, mdns,
-    noise, ping, tcp, yamux,
+    Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, allow_block_list, connection_limits, identify, mdns, noise,
+    ping, tcp, yamux,
 };
 use sha2::{Digest, Sha256};
 

@@ -189,10 +189,8 @@ impl<B: NetworkBehaviour> NetworkBehaviour for Gated<B> {
         match &event {
             FromSwarm::ConnectionEstablished(established) => {
                 let standing = self.arriving.remove(&established.connection_id).unwrap_or_default();
-                let visitor = self
-                    .visitors
-                    .entry(established.peer_id)
-                    .or_insert(Visitor { standing, connections: Vec::new() });
+                let visitor =
+                    self.visitors.entry(established.peer_id).or_insert(Visitor { standing, connections: Vec::new() });
                 visitor.connections.push(established.connection_id);
             }
             // Another behaviour denied the connection after its handler was made.
@@ -211,12 +209,7 @@ impl<B: NetworkBehaviour> NetworkBehaviour for Gated<B> {
         self.inner.on_swarm_event(event);
     }
 
-    fn on_connection_handler_event(
-        &mut self,
-        peer: PeerId,
-        connection: ConnectionId,
-        event: THandlerOutEvent<Self>,
-    ) {
+    fn on_connection_handler_event(&mut self, peer: PeerId, connection: ConnectionId, event: THandlerOutEvent<Self>) {
         match event {
             HandlerOut::Inner(event) => self.inner.on_connection_handler_event(peer, connection, event),
             HandlerOut::Refused => self.pending.push_back(ToSwarm::GenerateEvent(GatedEvent::Refused(peer))),

@@ -132,6 +132,7 @@ pub(super) enum Command {
     Subscribe { topic: String, reply: Reply<Result<(), CommandError>> },
     ReportGossip { message_id: GossipId, from: NodeId, accept: bool, reply: Reply<bool> },
     Admit { node: NodeId, reply: Reply<Result<(), CommandError>> },
+    Close { node: NodeId, reply: Reply<()> },
     Disconnect { node: NodeId, reply: Reply<()> },
     Block { node: NodeId, reply: Reply<Result<(), CommandError>> },
     Unblock { node: NodeId, reply: Reply<()> },
@@ -197,20 +198,19 @@ impl NetworkHandle {
 
     /// Judges a gossip message: an accepted one is passed on, a rejected one is not. `false` if the judgement came
     /// too late to matter; messages wait for it for some seconds.
-    pub async fn report_gossip(
-        &self,
-        message_id: GossipId,
-        from: NodeId,
-        accept: bool,
-    ) -> Result<bool, CommandError> {
-        self.ask(|reply| Command::ReportGossip { message_id, from, accept, reply })
-            .await
-            .ok_or(CommandError::Stopped)
+    pub async fn report_gossip(&self, message_id: GossipId, from: NodeId, accept: bool) -> Result<bool, CommandError> {
+        self.ask(|reply| Command::ReportGossip { message_id, from, accept, reply }).await.ok_or(CommandError::Stopped)
     }
 
     /// Opens all protocols to a connected node, until its last connection ends.
     pub async fn admit(&self, node: NodeId) -> Result<(), CommandError> {
         self.ask(|reply| Command::Admit { node, reply }).await.unwrap_or(Err(CommandError::Stopped))
+    }
+
+    /// Closes all connections to a node, and leaves its addresses in the re-dial book: for a node that may be admitted
+    /// another time. The pauses between dials grow until it is.
+    pub async fn close(&self, node: NodeId) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Close { node, reply }).await.ok_or(CommandError::Stopped)
     }
 
     /// Closes all connections to a node and dials it no more, unless [`NetworkHandle::dial`] is called again. The

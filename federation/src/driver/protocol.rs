@@ -24,13 +24,8 @@ pub enum Protocol {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Protocol; 5] = [
-        Protocol::Hello,
-        Protocol::Search,
-        Protocol::Blocks,
-        Protocol::Log,
-        Protocol::Notice,
-    ];
+    pub const ALL: [Protocol; 5] =
+        [Protocol::Hello, Protocol::Search, Protocol::Blocks, Protocol::Log, Protocol::Notice];
 
     /// Its name in the negotiation. Another number is another protocol.
     pub const fn name(self) -> &'static str {
@@ -90,10 +85,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_design_and_places_are_their_own() {
         let names = Protocol::ALL.map(Protocol::name);
-        assert_eq!(
-            names,
-            ["/plumb/hello/1", "/plumb/search/1", "/plumb/blocks/1", "/plumb/log/1", "/plumb/notice/1"]
-        );
+        assert_eq!(names, ["/plumb/hello/1", "/plumb/search/1", "/plumb/blocks/1", "/plumb/log/1", "/plumb/notice/1"]);
         for (place, protocol) in Protocol::ALL.into_iter().enumerate() {
             assert_eq!(protocol.index(), place);
         }

@@ -211,8 +211,7 @@ impl Driver {
 
     /// Our own requests of one protocol to one peer: half of the streams, so that its requests find the other half.
     fn slots(&self, protocol: Protocol) -> usize {
-        let streams =
-            if protocol == Protocol::Hello { HELLO_STREAMS_MAX } else { self.limits.streams_per_peer_max };
+        let streams = if protocol == Protocol::Hello { HELLO_STREAMS_MAX } else { self.limits.streams_per_peer_max };
         (streams / 2).max(1)
     }
 }

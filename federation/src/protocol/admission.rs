@@ -29,7 +29,6 @@ pub const PEERS_MAX: usize = 1024;
 
 /// What happened.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "an event lives for one call")]
 pub enum Event {
     /// The first connection with a peer stands; the transport has proved its key.
     Connected {
@@ -175,21 +174,12 @@ impl Admission {
     /// A door with nobody in it. `agent` is the name of the program, for people.
     pub fn new(certificate: Signed<Certificate>, agent: &str, roots: Roots) -> Admission {
         let agent = agent.chars().take(AGENT_BYTES_MAX / 4).collect();
-        Admission {
-            certificate,
-            agent,
-            roots,
-            peers: BTreeMap::new(),
-        }
+        Admission { certificate, agent, roots, peers: BTreeMap::new() }
     }
 
     /// Our hello, with the logs that we hold ([`crate::protocol::LogSync::heads`]).
     pub fn hello(&self, heads: Vec<Head>) -> Hello {
-        Hello {
-            certificate: self.certificate.clone(),
-            agent: self.agent.clone(),
-            heads,
-        }
+        Hello { certificate: self.certificate.clone(), agent: self.agent.clone(), heads }
     }
 
     /// The certificate under which a peer may ask; none if it may not. Look before answering anything but a hello, and
@@ -226,11 +216,7 @@ impl Admission {
             let reason = CloseReason::Full;
             return vec![Action::Close { peer, reason }];
         }
-        let newcomer = Peer {
-            since: now,
-            permitted: None,
-            is_admitted: false,
-        };
+        let newcomer = Peer { since: now, permitted: None, is_admitted: false };
         self.peers.insert(peer, newcomer);
         vec![Action::SendHello { peer }]
     }
@@ -273,27 +259,16 @@ impl Admission {
         if let Err(error) = self.roots.admit(&peer, &hello.certificate, now) {
             return self.close(peer, error.into());
         }
-        let mut actions: Vec<Action> = known
-            .permit(peer, hello.certificate.clone())
-            .into_iter()
-            .collect();
+        let mut actions: Vec<Action> = known.permit(peer, hello.certificate.clone()).into_iter().collect();
         if !known.is_admitted {
             known.is_admitted = true;
-            actions.push(Action::Admit {
-                peer,
-                certificate: hello.certificate,
-                heads: hello.heads,
-            });
+            actions.push(Action::Admit { peer, certificate: hello.certificate, heads: hello.heads });
         }
         actions
     }
 
     fn failed(&mut self, peer: NodeId, reason: String) -> Vec<Action> {
-        if self.peers.contains_key(&peer) {
-            self.close(peer, CloseReason::Failed(reason))
-        } else {
-            Vec::new()
-        }
+        if self.peers.contains_key(&peer) { self.close(peer, CloseReason::Failed(reason)) } else { Vec::new() }
     }
 
     /// Closes whoever took too long, and whoever would not be admitted today: certificates end, and roots are removed.
@@ -307,10 +282,7 @@ impl Admission {
             }
         };
         let closed: Vec<_> = self.peers.iter().filter_map(judge).collect();
-        closed
-            .into_iter()
-            .flat_map(|(peer, reason)| self.close(peer, reason))
-            .collect()
+        closed.into_iter().flat_map(|(peer, reason)| self.close(peer, reason)).collect()
     }
 
     fn close(&mut self, peer: NodeId, reason: CloseReason) -> Vec<Action> {

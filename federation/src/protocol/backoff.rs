@@ -54,10 +54,7 @@ mod tests {
 
     #[test]
     fn waits_grow_to_their_bound() {
-        let backoff = Backoff {
-            first: Duration(1_000),
-            longest: Duration(60_000),
-        };
+        let backoff = Backoff { first: Duration(1_000), longest: Duration(60_000) };
         let mut random = Random::from_seed(3);
         for (n, least, most) in [
             (0, 500, 1_000),

@@ -26,16 +26,10 @@ pub const OBLIGATIONS_MAX: usize = 1 << 20;
 pub const DELIVERY_TIMEOUT: Duration = Duration::seconds(60);
 
 /// After a silence or an error.
-const BACKOFF: Backoff = Backoff {
-    first: Duration::seconds(2),
-    longest: Duration::seconds(600),
-};
+const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(600) };
 
 /// After a refusal. It is an answer; what changes it is a person, or an update, so it is not asked for every minute.
-const REFUSED: Backoff = Backoff {
-    first: Duration::seconds(300),
-    longest: Duration::seconds(6 * 3600),
-};
+const REFUSED: Backoff = Backoff { first: Duration::seconds(300), longest: Duration::seconds(6 * 3600) };
 
 /// How an obligation stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +52,6 @@ pub enum Standing {
 
 /// What happened.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "an event lives for one call")]
 pub enum Event {
     /// A holder owes an acknowledgement. One that is known already is known.
     Obliged {
@@ -163,10 +156,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// Takes up what is stored, closed obligations too: they are what keeps a notice from being sent again.
-    pub fn restore(
-        stored: impl IntoIterator<Item = (Cid, NodeId, Standing)>,
-        seed: u64,
-    ) -> Delivery {
+    pub fn restore(stored: impl IntoIterator<Item = (Cid, NodeId, Standing)>, seed: u64) -> Delivery {
         let mut delivery = Delivery {
             holders: BTreeMap::new(),
             n_obligations: 0,
@@ -210,11 +200,7 @@ impl Delivery {
                 self.peers.remove(&peer);
                 self.each_open(&peer, |obligation| obligation.sent_at = None);
             }
-            Event::Answered {
-                peer,
-                notice,
-                response,
-            } => self.answered(now, peer, notice, response, &mut actions),
+            Event::Answered { peer, notice, response } => self.answered(now, peer, notice, response, &mut actions),
             Event::AcknowledgementReceived { acknowledgement } => {
                 self.acknowledged(now, acknowledgement, &mut actions);
             }
@@ -235,12 +221,7 @@ impl Delivery {
                 owed.closed.insert(notice, at);
             }
             standing if !owed.closed.contains_key(&notice) => {
-                let obligation = Obligation {
-                    standing,
-                    n_failures: 0,
-                    retry_at: Timestamp(0),
-                    sent_at: None,
-                };
+                let obligation = Obligation { standing, n_failures: 0, retry_at: Timestamp(0), sent_at: None };
                 owed.open.insert(notice, obligation);
             }
             // Once closed, always closed.
@@ -258,12 +239,7 @@ impl Delivery {
             return;
         }
         self.keep(notice, holder, Standing::Open);
-        actions.push(Action::Record {
-            notice,
-            holder,
-            standing: Standing::Open,
-            acknowledgement: None,
-        });
+        actions.push(Action::Record { notice, holder, standing: Standing::Open, acknowledgement: None });
     }
 
     fn answered(
@@ -300,12 +276,7 @@ impl Delivery {
     }
 
     /// A holder's word. It counts if the holder signed it for a notice that it owes; whoever brought it.
-    fn acknowledged(
-        &mut self,
-        now: Timestamp,
-        word: Signed<Acknowledgement>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn acknowledged(&mut self, now: Timestamp, word: Signed<Acknowledgement>, actions: &mut Vec<Action>) {
         let (notice, holder) = (word.value().notice, word.value().by);
         if *word.signer() != holder {
             return;
@@ -314,33 +285,16 @@ impl Delivery {
         if self.open(&holder, &notice).is_some() {
             let standing = Standing::Acknowledged { at: now };
             self.keep(notice, holder, standing.clone());
-            actions.push(Action::Record {
-                notice,
-                holder,
-                standing,
-                acknowledgement: Some(word),
-            });
+            actions.push(Action::Record { notice, holder, standing, acknowledgement: Some(word) });
         }
         self.send(now, &holder, actions);
     }
 
-    fn refused(
-        &mut self,
-        now: Timestamp,
-        holder: NodeId,
-        notice: Cid,
-        reason: String,
-        actions: &mut Vec<Action>,
-    ) {
+    fn refused(&mut self, now: Timestamp, holder: NodeId, notice: Cid, reason: String, actions: &mut Vec<Action>) {
         if let Some(obligation) = self.open(&holder, &notice) {
             obligation.standing = Standing::Refused { at: now, reason };
             let standing = obligation.standing.clone();
-            actions.push(Action::Record {
-                notice,
-                holder,
-                standing,
-                acknowledgement: None,
-            });
+            actions.push(Action::Record { notice, holder, standing, acknowledgement: None });
         }
         self.failed(now, holder, notice, REFUSED);
     }
@@ -383,10 +337,7 @@ impl Delivery {
             if is_free && is_due(obligation.retry_at, REFUSED.longest, now) {
                 obligation.sent_at = Some(now);
                 *n_in_flight += 1;
-                actions.push(Action::DeliverNotice {
-                    peer: *peer,
-                    notice: *notice,
-                });
+                actions.push(Action::DeliverNotice { peer: *peer, notice: *notice });
             }
         }
     }

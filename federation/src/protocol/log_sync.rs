@@ -63,7 +63,6 @@ pub const UNPINNED_FOR: Duration = Duration::seconds(3600);
 
 /// What happened.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "an event lives for one call")]
 pub enum Event {
     /// A peer is admitted.
     PeerAdmitted {
@@ -137,7 +136,6 @@ pub enum Event {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "an action lives for one call")]
 pub enum Action {
     /// Ask a peer for entries. Report [`Event::EntriesReceived`] or [`Event::RequestFailed`].
     RequestEntries {
@@ -255,10 +253,8 @@ impl LogSync {
         seed: u64,
     ) -> LogSync {
         let own = certificate.value().node;
-        let mut logs: BTreeMap<NodeId, Log> = stored
-            .into_iter()
-            .map(|state| (state.publisher, Log::restored(state)))
-            .collect();
+        let mut logs: BTreeMap<NodeId, Log> =
+            stored.into_iter().map(|state| (state.publisher, Log::restored(state))).collect();
         logs.entry(own).or_default().certificate = Some(certificate);
         for fork in forks {
             logs.entry(fork.publisher).or_default().quarantine(fork);
@@ -266,15 +262,7 @@ impl LogSync {
         let mut random = Random::from_seed(seed);
         // Nodes that start together do not all exchange heads at the same moment.
         let next_heads_at = now.plus(Duration(random.below(HEADS_EVERY.0)));
-        LogSync {
-            own,
-            roots,
-            logs,
-            wanted: BTreeSet::new(),
-            peers: BTreeMap::new(),
-            next_heads_at,
-            random,
-        }
+        LogSync { own, roots, logs, wanted: BTreeSet::new(), peers: BTreeMap::new(), next_heads_at, random }
     }
 
     /// How many entries of a publisher's log are stored.
@@ -307,10 +295,7 @@ impl LogSync {
         let mut all: Vec<(NodeId, SignedCheckpoint)> = self.logs.iter().filter_map(shown).collect();
         self.rotate(&mut all);
         for (publisher, checkpoint) in all {
-            let head = Head {
-                publisher,
-                checkpoint,
-            };
+            let head = Head { publisher, checkpoint };
             if !heads.push(head) {
                 break;
             }
@@ -340,23 +325,14 @@ impl LogSync {
                 self.peer_lost(&peer);
                 Vec::new()
             }
-            Event::HeadsReceived { peer, heads } => {
-                self.heads_received(now, peer, heads.heads, heads.forks)
-            }
-            Event::EntriesReceived {
-                peer,
-                publisher,
-                response,
-            } => self.answered(now, peer, publisher, response),
+            Event::HeadsReceived { peer, heads } => self.heads_received(now, peer, heads.heads, heads.forks),
+            Event::EntriesReceived { peer, publisher, response } => self.answered(now, peer, publisher, response),
             Event::RequestFailed { peer, publisher } => {
                 self.request_failed(now, &peer, &publisher);
                 Vec::new()
             }
             Event::GossipReceived { peer, gossip } => self.gossip_received(now, peer, gossip),
-            Event::Published {
-                entries,
-                checkpoint,
-            } => self.published(entries, checkpoint),
+            Event::Published { entries, checkpoint } => self.published(entries, checkpoint),
             Event::Stored { publisher, size } => {
                 self.stored(&publisher, size);
                 Vec::new()
@@ -367,9 +343,7 @@ impl LogSync {
             }
             Event::RootsChanged { roots } => {
                 self.roots = roots;
-                self.logs
-                    .values_mut()
-                    .for_each(|log| log.ignored_until = None);
+                self.logs.values_mut().for_each(|log| log.ignored_until = None);
                 Vec::new()
             }
             Event::Tick => self.tick(now),
@@ -408,15 +382,9 @@ impl LogSync {
         }
         let mut peers: Vec<NodeId> = self.peers.keys().copied().collect();
         self.rotate(&mut peers);
-        let head = Head {
-            publisher: own,
-            checkpoint,
-        };
+        let head = Head { publisher: own, checkpoint };
         actions.extend(peers.into_iter().take(PUSH_FANOUT).map(|peer| {
-            let heads = Heads {
-                heads: vec![head.clone()],
-                forks: Vec::new(),
-            };
+            let heads = Heads { heads: vec![head.clone()], forks: Vec::new() };
             let request = LogRequest::Heads(heads);
             Action::SendHeads { peer, request }
         }));

@@ -54,10 +54,7 @@ mod tests {
         // The first outputs of the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
         let mut random = Random::from_seed(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
-        assert_eq!(
-            first,
-            [6457827717110365317, 3203168211198807973, 9817491932198370423]
-        );
+        assert_eq!(first, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 
     #[test]

@@ -17,8 +17,7 @@ use plumb_core::retrieval::{Query, TermStats};
 
 use crate::wire::WireError;
 use crate::wire::search::{
-    DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked,
-    check_hits,
+    DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits,
 };
 
 /// Most peers that one question goes to. What is asked of more is not asked.
@@ -131,8 +130,7 @@ impl FederatedSearch {
         deadline_ms: u32,
     ) -> Result<(FederatedSearch, Vec<Action>), WireError> {
         let asked = StatisticsAsked::new(id, &query.text, deadline_ms)?;
-        own.check(query.terms.len())
-            .map_err(|e| WireError::Statistics(e.to_string()))?;
+        own.check(query.terms.len()).map_err(|e| WireError::Statistics(e.to_string()))?;
         let wait = u64::from(deadline_ms.min(DEADLINE_MS_MAX));
         let progress = peers.into_iter().map(|peer| (peer, Progress::Statistics));
         let mut search = FederatedSearch {
@@ -148,10 +146,7 @@ impl FederatedSearch {
             hits: BTreeMap::new(),
         };
         let request = SearchRequest::Statistics(asked);
-        let ask = |peer: &NodeId| Action::Ask {
-            peer: *peer,
-            request: request.clone(),
-        };
+        let ask = |peer: &NodeId| Action::Ask { peer: *peer, request: request.clone() };
         let mut actions: Vec<Action> = search.progress.keys().map(ask).collect();
         search.go_on(now, &mut actions);
         Ok((search, actions))
@@ -185,9 +180,8 @@ impl FederatedSearch {
     }
 
     fn answered(&mut self, peer: NodeId, response: Result<SearchResponse, WireError>) {
-        let invalid = |error: &dyn std::error::Error| PeerState::Invalid {
-            reason: crate::wire::reason(&error.to_string()),
-        };
+        let invalid =
+            |error: &dyn std::error::Error| PeerState::Invalid { reason: crate::wire::reason(&error.to_string()) };
         let response = match response {
             Ok(response) => response,
             Err(error) => return self.done(peer, invalid(&error)),
@@ -198,14 +192,12 @@ impl FederatedSearch {
         }
         let at = self.progress.get(&peer).cloned();
         match (at, response) {
-            (Some(Progress::Statistics), SearchResponse::Statistics { stats, .. }) => {
-                match self.stats.merge(&stats) {
-                    Ok(()) => {
-                        self.progress.insert(peer, Progress::Counted);
-                    }
-                    Err(error) => self.done(peer, invalid(&error)),
+            (Some(Progress::Statistics), SearchResponse::Statistics { stats, .. }) => match self.stats.merge(&stats) {
+                Ok(()) => {
+                    self.progress.insert(peer, Progress::Counted);
                 }
-            }
+                Err(error) => self.done(peer, invalid(&error)),
+            },
             (Some(Progress::Hits), SearchResponse::Hits { hits, .. }) => {
                 match check_hits(&hits, &self.query, &self.stats, self.k) {
                     Ok(()) => {
@@ -265,10 +257,7 @@ impl FederatedSearch {
                 Progress::Counted => {
                     *progress = Progress::Hits;
                     let request = request.clone();
-                    actions.push(Action::Ask {
-                        peer: *peer,
-                        request,
-                    });
+                    actions.push(Action::Ask { peer: *peer, request });
                 }
                 // Its documents are not in the statistics, so it cannot be asked for hits any more.
                 Progress::Statistics => *progress = Progress::Done(PeerState::TimedOut),

@@ -75,19 +75,13 @@ fn forged(node: &mut Node, message: Message) -> Option<Message> {
         Message::LogRequest(LogRequest::Heads(heads)) => {
             Message::LogRequest(LogRequest::Heads(forged_heads(node, heads)?))
         }
-        Message::LogResponse {
-            publisher,
-            response,
-        } => {
+        Message::LogResponse { publisher, response } => {
             let response = match response {
                 LogResponse::Heads(heads) => LogResponse::Heads(forged_heads(node, heads)?),
                 LogResponse::Page(page) => LogResponse::Page(forged_page(node, page)?),
                 other => other,
             };
-            Message::LogResponse {
-                publisher,
-                response,
-            }
+            Message::LogResponse { publisher, response }
         }
         Message::NoticeResponse { notice, response } => {
             let response = match response {
@@ -115,10 +109,7 @@ fn forged_head(node: &Node, publisher: NodeId, size: u64) -> Option<Head> {
     let origin = public_origin(&publisher).ok()?;
     let root = leaf_hash(b"forged");
     let checkpoint = Checkpoint { origin, size, root }.sign(&node.key);
-    Some(Head {
-        publisher,
-        checkpoint,
-    })
+    Some(Head { publisher, checkpoint })
 }
 
 /// Changes an entry, invents one, drops one, breaks a proof, or vouches with its own certificate.
@@ -143,10 +134,7 @@ fn forged_page(node: &mut Node, mut page: Page) -> Option<Page> {
 /// A notice in the name of another.
 fn invented(node: &Node, publisher: NodeId) -> Option<Vec<u8>> {
     let notice = node.disk.notices.values().next()?;
-    let notice = Notice {
-        publisher,
-        ..notice.value().clone()
-    };
+    let notice = Notice { publisher, ..notice.value().clone() };
     Some(LogEntry::Notice(Signed::seal(notice, &node.key).ok()?).encode())
 }
 
@@ -154,10 +142,7 @@ fn invented(node: &Node, publisher: NodeId) -> Option<Vec<u8>> {
 fn forged_word(node: &Node, word: &Signed<Acknowledgement>) -> Option<NoticeResponse> {
     let (by, _) = node.disk.sizes().find(|(id, _)| **id != node.id)?;
     let by = *by;
-    let forged = Acknowledgement {
-        by,
-        ..word.value().clone()
-    };
+    let forged = Acknowledgement { by, ..word.value().clone() };
     Some(NoticeResponse::Acknowledged(Signed::seal(forged, &node.key).ok()?))
 }
 
@@ -178,20 +163,11 @@ fn two_faced(node: &Node, to: &NodeId, message: Message) -> Option<Message> {
         heads
     };
     Some(match message {
-        Message::LogRequest(LogRequest::Heads(heads)) => {
-            Message::LogRequest(LogRequest::Heads(turned(heads)))
+        Message::LogRequest(LogRequest::Heads(heads)) => Message::LogRequest(LogRequest::Heads(turned(heads))),
+        Message::LogResponse { publisher, response: LogResponse::Heads(heads) } => {
+            Message::LogResponse { publisher, response: LogResponse::Heads(turned(heads)) }
         }
-        Message::LogResponse {
-            publisher,
-            response: LogResponse::Heads(heads),
-        } => Message::LogResponse {
-            publisher,
-            response: LogResponse::Heads(turned(heads)),
-        },
-        Message::LogResponse {
-            publisher,
-            response: LogResponse::Page(page),
-        } if page.publisher == node.id => {
+        Message::LogResponse { publisher, response: LogResponse::Page(page) } if page.publisher == node.id => {
             let from = usize::try_from(page.from).ok()?;
             let end = from + page.entries.len();
             let response = LogResponse::Page(Page {
@@ -202,10 +178,7 @@ fn two_faced(node: &Node, to: &NodeId, message: Message) -> Option<Message> {
                 checkpoint: checkpoint.clone(),
                 ..page
             });
-            Message::LogResponse {
-                publisher,
-                response,
-            }
+            Message::LogResponse { publisher, response }
         }
         other => other,
     })

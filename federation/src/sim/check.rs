@@ -22,12 +22,7 @@ pub(super) type Broken = (&'static str, String);
 
 impl Checker {
     /// Looks at the node that has just done something.
-    pub(super) fn check(
-        &mut self,
-        at: usize,
-        nodes: &[Node],
-        places: &BTreeMap<NodeId, usize>,
-    ) -> Result<(), Broken> {
+    pub(super) fn check(&mut self, at: usize, nodes: &[Node], places: &BTreeMap<NodeId, usize>) -> Result<(), Broken> {
         let Some(node) = nodes.get(at) else {
             return Ok(());
         };
@@ -47,8 +42,8 @@ impl Checker {
             }
         }
         for ((notice, holder), standing) in &node.disk.obligations {
-            let is_new = matches!(standing, Standing::Acknowledged { .. })
-                && self.acknowledged.insert((at, *notice, *holder));
+            let is_new =
+                matches!(standing, Standing::Acknowledged { .. }) && self.acknowledged.insert((at, *notice, *holder));
             let holder = places.get(holder).and_then(|place| nodes.get(*place));
             if is_new && !holder.is_some_and(|holder| holder.disk.applied.contains(notice)) {
                 return Err(("SIM-3", format!("{notice} is acknowledged and not applied")));

@@ -33,12 +33,7 @@ pub(super) struct Network {
 
 impl Network {
     /// A ring, so that everybody is reached, and chords across it.
-    pub(super) fn new(
-        n_nodes: usize,
-        n_chords: usize,
-        settings: NetworkSettings,
-        mut random: Random,
-    ) -> Network {
+    pub(super) fn new(n_nodes: usize, n_chords: usize, settings: NetworkSettings, mut random: Random) -> Network {
         let mut links = BTreeSet::new();
         for a in 0..n_nodes {
             let next = (a + 1) % n_nodes.max(1);
@@ -50,12 +45,7 @@ impl Network {
                 }
             }
         }
-        Network {
-            links,
-            parted: BTreeSet::new(),
-            settings,
-            random,
-        }
+        Network { links, parted: BTreeSet::new(), settings, random }
     }
 
     pub(super) fn links(&self) -> Vec<(usize, usize)> {

@@ -37,13 +37,27 @@ pub enum Behaviour {
 /// What a node wants done.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
-    Send { to: NodeId, packet: Packet },
+    Send {
+        to: NodeId,
+        packet: Packet,
+    },
     /// To all neighbours.
-    Publish { except: Option<NodeId>, packet: Packet },
+    Publish {
+        except: Option<NodeId>,
+        packet: Packet,
+    },
     Write(Write),
-    Convicted { publisher: NodeId },
-    Blamed { peer: NodeId, fault: Fault },
-    Broke { invariant: &'static str, what: String },
+    Convicted {
+        publisher: NodeId,
+    },
+    Blamed {
+        peer: NodeId,
+        fault: Fault,
+    },
+    Broke {
+        invariant: &'static str,
+        what: String,
+    },
 }
 
 /// A write on its way to the disk.
@@ -95,19 +109,12 @@ fn roots() -> Roots {
 }
 
 impl Node {
-    pub(super) fn new(
-        at: usize,
-        behaviour: Behaviour,
-        skew_ms: i64,
-        random: Random,
-    ) -> Result<Node, SimError> {
+    pub(super) fn new(at: usize, behaviour: Behaviour, skew_ms: i64, random: Random) -> Result<Node, SimError> {
         let mut seed = [7; 32];
         seed[..8].copy_from_slice(&(at as u64).to_be_bytes());
         let key = SecretKey::from_seed(seed);
         let org = ORGS[at % ORGS.len()];
-        let department: EntityId = "department-simulation"
-            .parse()
-            .map_err(|e| SimError::Name(format!("{e}")))?;
+        let department: EntityId = "department-simulation".parse().map_err(|e| SimError::Name(format!("{e}")))?;
         let year = Duration::days(365);
         let certificate = certify(&root(org), "Simulated", key.public(), department, EPOCH, year)?;
         Ok(Node {
@@ -176,12 +183,7 @@ impl Node {
         self.lies_from = Some(self.disk.entries(&self.id).len());
     }
 
-    pub(super) fn admitted(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        heads: Vec<Head>,
-    ) -> Result<Vec<Effect>, SimError> {
+    pub(super) fn admitted(&mut self, now: Timestamp, peer: NodeId, heads: Vec<Head>) -> Result<Vec<Effect>, SimError> {
         let mut effects = self.sync(now, log_sync::Event::PeerAdmitted { peer, heads }, None)?;
         effects.extend(self.deliver(now, delivery::Event::PeerAdmitted { peer })?);
         Ok(effects)
@@ -196,12 +198,7 @@ impl Node {
     }
 
     /// A frame arrives.
-    pub(super) fn arrived(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        packet: Packet,
-    ) -> Result<Vec<Effect>, SimError> {
+    pub(super) fn arrived(&mut self, now: Timestamp, peer: NodeId, packet: Packet) -> Result<Vec<Effect>, SimError> {
         let Ok(message) = packet.unpack() else {
             return self.failed(now, peer, packet);
         };
@@ -216,49 +213,30 @@ impl Node {
                 effects.extend(self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None)?);
                 Ok(effects)
             }
-            Message::LogRequest(LogRequest::Entries {
-                publisher,
-                from,
-                limit,
-            }) => {
+            Message::LogRequest(LogRequest::Entries { publisher, from, limit }) => {
                 let response = self.disk.serve(publisher, from, limit)?;
                 let publisher = Some(publisher);
                 Ok(vec![self.message(peer, Message::LogResponse { publisher, response })])
             }
             Message::LogRequest(LogRequest::Unknown(_)) => Ok(Vec::new()),
-            Message::LogResponse {
-                publisher: None,
-                response: LogResponse::Heads(heads),
-            } => self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None),
-            Message::LogResponse {
-                publisher: Some(publisher),
-                response,
-            } => {
-                let event = log_sync::Event::EntriesReceived {
-                    peer,
-                    publisher,
-                    response,
-                };
+            Message::LogResponse { publisher: None, response: LogResponse::Heads(heads) } => {
+                self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None)
+            }
+            Message::LogResponse { publisher: Some(publisher), response } => {
+                let event = log_sync::Event::EntriesReceived { peer, publisher, response };
                 self.sync(now, event, None)
             }
             Message::LogResponse { .. } => Ok(Vec::new()),
             Message::NoticeRequest(request) => self.notice_asked(now, peer, request),
             Message::NoticeResponse { notice, response } => {
-                let event = delivery::Event::Answered {
-                    peer,
-                    notice,
-                    response,
-                };
+                let event = delivery::Event::Answered { peer, notice, response };
                 self.deliver(now, event)
             }
             Message::Gossip(gossip) => {
                 let Packet::Gossip(bytes) = packet else {
                     return Ok(Vec::new());
                 };
-                let is_new = self
-                    .running
-                    .as_mut()
-                    .is_some_and(|running| running.seen.insert(leaf_hash(&bytes)));
+                let is_new = self.running.as_mut().is_some_and(|running| running.seen.insert(leaf_hash(&bytes)));
                 if !is_new {
                     return Ok(Vec::new());
                 }
@@ -269,12 +247,7 @@ impl Node {
     }
 
     /// What a shell reports when a request came to nothing: it or its answer was lost, or could not be read.
-    pub(super) fn failed(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        packet: Packet,
-    ) -> Result<Vec<Effect>, SimError> {
+    pub(super) fn failed(&mut self, now: Timestamp, peer: NodeId, packet: Packet) -> Result<Vec<Effect>, SimError> {
         let asked = match &packet {
             Packet::LogRequest(_) | Packet::NoticeRequest(_) => packet.unpack().ok(),
             _ => None,
@@ -296,12 +269,7 @@ impl Node {
     }
 
     /// A notice for something that we hold: it is applied, on disk, before it is acknowledged.
-    fn notice_asked(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        request: NoticeRequest,
-    ) -> Result<Vec<Effect>, SimError> {
+    fn notice_asked(&mut self, now: Timestamp, peer: NodeId, request: NoticeRequest) -> Result<Vec<Effect>, SimError> {
         let NoticeRequest::Deliver { notice, .. } = request else {
             return Ok(Vec::new());
         };
@@ -361,11 +329,7 @@ impl Node {
             range.append(leaf_hash(&bytes));
             entries.push(bytes);
         }
-        let checkpoint = Checkpoint {
-            origin: public_origin(&own)?,
-            size: range.size(),
-            root: range.root(),
-        };
+        let checkpoint = Checkpoint { origin: public_origin(&own)?, size: range.size(), root: range.root() };
         let checkpoint = checkpoint.sign(&self.key);
         let from = range.size() - n_entries as u64;
         let state = LogState {
@@ -382,10 +346,7 @@ impl Node {
             let named = notice.cid();
             self.disk.notices.insert(named, notice);
             for holder in holders.iter().take(HOLDERS) {
-                let event = delivery::Event::Obliged {
-                    notice: named,
-                    holder: *holder,
-                };
+                let event = delivery::Event::Obliged { notice: named, holder: *holder };
                 effects.extend(self.deliver(now, event)?);
             }
         }
@@ -428,20 +389,12 @@ impl Node {
                 | log_sync::Action::SendHeads { peer, request } => {
                     effects.push(self.message(peer, Message::LogRequest(request)));
                 }
-                log_sync::Action::StoreEntries {
-                    from,
-                    entries,
-                    state,
-                } => {
+                log_sync::Action::StoreEntries { from, entries, state } => {
                     if self.disk.forks.contains_key(&state.publisher) {
                         let what = format!("entries of {} are taken up", state.publisher);
                         effects.push(Effect::Broke { invariant: "SIM-5", what });
                     }
-                    effects.push(Effect::Write(Write {
-                        from,
-                        entries,
-                        state,
-                    }));
+                    effects.push(Effect::Write(Write { from, entries, state }));
                 }
                 log_sync::Action::Gossip(gossip) => {
                     // A node that lies has its own way to gossip.
@@ -452,10 +405,7 @@ impl Node {
                 }
                 log_sync::Action::JudgeGossip(GossipVerdict::Accept) => {
                     if let Some((peer, bytes)) = &gossip {
-                        effects.push(Effect::Publish {
-                            except: Some(*peer),
-                            packet: Packet::Gossip(bytes.clone()),
-                        });
+                        effects.push(Effect::Publish { except: Some(*peer), packet: Packet::Gossip(bytes.clone()) });
                     }
                 }
                 log_sync::Action::JudgeGossip(_) => {}
@@ -496,19 +446,12 @@ impl Node {
                         effects.push(Effect::Broke { invariant: "SIM-4", what });
                     }
                     if let Some(notice) = self.disk.notices.get(&notice) {
-                        let request = NoticeRequest::Deliver {
-                            notice: notice.clone(),
-                            certificate: self.certificate.clone(),
-                        };
+                        let request =
+                            NoticeRequest::Deliver { notice: notice.clone(), certificate: self.certificate.clone() };
                         effects.push(self.message(peer, Message::NoticeRequest(request)));
                     }
                 }
-                delivery::Action::Record {
-                    notice,
-                    holder,
-                    standing,
-                    ..
-                } => {
+                delivery::Action::Record { notice, holder, standing, .. } => {
                     self.disk.obligations.insert((notice, holder), standing);
                 }
                 delivery::Action::Overflow { .. } => {}

@@ -27,18 +27,11 @@ pub(super) enum Packet {
 
 /// A message, before it is encoded and after it is decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a message lives for one call")]
 pub(super) enum Message {
     LogRequest(LogRequest),
-    LogResponse {
-        publisher: Option<NodeId>,
-        response: LogResponse,
-    },
+    LogResponse { publisher: Option<NodeId>, response: LogResponse },
     NoticeRequest(NoticeRequest),
-    NoticeResponse {
-        notice: Cid,
-        response: NoticeResponse,
-    },
+    NoticeResponse { notice: Cid, response: NoticeResponse },
     Gossip(Gossip),
 }
 
@@ -46,18 +39,13 @@ impl Message {
     pub(super) fn pack(&self) -> Packet {
         match self {
             Message::LogRequest(request) => Packet::LogRequest(request.encode()),
-            Message::LogResponse {
-                publisher,
-                response,
-            } => Packet::LogResponse {
-                publisher: *publisher,
-                bytes: response.encode(),
-            },
+            Message::LogResponse { publisher, response } => {
+                Packet::LogResponse { publisher: *publisher, bytes: response.encode() }
+            }
             Message::NoticeRequest(request) => Packet::NoticeRequest(request.encode()),
-            Message::NoticeResponse { notice, response } => Packet::NoticeResponse {
-                notice: *notice,
-                bytes: response.encode(),
-            },
+            Message::NoticeResponse { notice, response } => {
+                Packet::NoticeResponse { notice: *notice, bytes: response.encode() }
+            }
             Message::Gossip(gossip) => Packet::Gossip(gossip.encode()),
         }
     }
@@ -72,15 +60,13 @@ impl Packet {
     pub(super) fn unpack(&self) -> Result<Message, WireError> {
         Ok(match self {
             Packet::LogRequest(bytes) => Message::LogRequest(LogRequest::decode(bytes)?),
-            Packet::LogResponse { publisher, bytes } => Message::LogResponse {
-                publisher: *publisher,
-                response: LogResponse::decode(bytes)?,
-            },
+            Packet::LogResponse { publisher, bytes } => {
+                Message::LogResponse { publisher: *publisher, response: LogResponse::decode(bytes)? }
+            }
             Packet::NoticeRequest(bytes) => Message::NoticeRequest(NoticeRequest::decode(bytes)?),
-            Packet::NoticeResponse { notice, bytes } => Message::NoticeResponse {
-                notice: *notice,
-                response: NoticeResponse::decode(bytes)?,
-            },
+            Packet::NoticeResponse { notice, bytes } => {
+                Message::NoticeResponse { notice: *notice, response: NoticeResponse::decode(bytes)? }
+            }
             Packet::Gossip(bytes) => Message::Gossip(Gossip::decode(bytes)?),
         })
     }

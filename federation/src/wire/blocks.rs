@@ -35,15 +35,9 @@ pub const RESPONSE_BYTES_MAX: usize = BLOCK_BYTES_MAX + 64 * 1024;
 /// What a block takes beside its bytes: its name, and the names of the fields.
 const BLOCK_OVERHEAD_BYTES: usize = 128;
 
-const REQUEST_LIMITS: Limits = Limits {
-    bytes: REQUEST_BYTES_MAX,
-    items: CIDS_MAX + 64,
-};
+const REQUEST_LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: CIDS_MAX + 64 };
 
-const RESPONSE_LIMITS: Limits = Limits {
-    bytes: RESPONSE_BYTES_MAX,
-    items: CIDS_MAX * 8 + 64,
-};
+const RESPONSE_LIMITS: Limits = Limits { bytes: RESPONSE_BYTES_MAX, items: CIDS_MAX * 8 + 64 };
 
 /// "Give me these."
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,10 +90,7 @@ impl BlocksRequest {
 
 impl Blocks {
     /// Gathers what is asked for, as far as it fits. `lookup` says what is held and may be given.
-    pub fn gather(
-        request: &BlocksRequest,
-        mut lookup: impl FnMut(&Cid) -> Option<Vec<u8>>,
-    ) -> Blocks {
+    pub fn gather(request: &BlocksRequest, mut lookup: impl FnMut(&Cid) -> Option<Vec<u8>>) -> Blocks {
         let mut gathered = Blocks::default();
         let mut left = BLOCK_BYTES_MAX + BLOCK_OVERHEAD_BYTES;
         for cid in &request.cids {
@@ -147,14 +138,8 @@ struct BlocksV1 {
 
 impl From<&Blocks> for BlocksV1 {
     fn from(blocks: &Blocks) -> BlocksV1 {
-        let block = |b: &RawBlock| BlockV1 {
-            cid: b.cid,
-            bytes: ByteBuf::from(b.bytes.clone()),
-        };
-        BlocksV1 {
-            blocks: blocks.blocks.iter().map(block).collect(),
-            missing: blocks.missing.clone(),
-        }
+        let block = |b: &RawBlock| BlockV1 { cid: b.cid, bytes: ByteBuf::from(b.bytes.clone()) };
+        BlocksV1 { blocks: blocks.blocks.iter().map(block).collect(), missing: blocks.missing.clone() }
     }
 }
 
@@ -169,11 +154,7 @@ impl TryFrom<BlocksV1> for Blocks {
         });
         Ok(Blocks {
             blocks: checked.collect::<Result<_, _>>()?,
-            missing: blocks
-                .missing
-                .into_iter()
-                .map(field::cid)
-                .collect::<Result<_, _>>()?,
+            missing: blocks.missing.into_iter().map(field::cid).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -194,14 +175,10 @@ impl BlocksRequest {
         let body: AskV1 = frame.body()?;
         field::at_most(body.cids.len(), CIDS_MAX, "blocks")?;
         if !body.cids.is_sorted_by(|a, b| a < b) {
-            return Err(WireError::Contradiction(
-                "the blocks that are asked for are not in order, each once",
-            ));
+            return Err(WireError::Contradiction("the blocks that are asked for are not in order, each once"));
         }
         let cids = body.cids.into_iter().map(field::cid);
-        Ok(BlocksRequest {
-            cids: cids.collect::<Result<_, _>>()?,
-        })
+        Ok(BlocksRequest { cids: cids.collect::<Result<_, _>>()? })
     }
 }
 
@@ -209,9 +186,7 @@ impl BlocksResponse {
     /// The frame.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            BlocksResponse::Blocks(blocks) => {
-                frame::encode(PROTOCOL, "blocks", &BlocksV1::from(blocks))
-            }
+            BlocksResponse::Blocks(blocks) => frame::encode(PROTOCOL, "blocks", &BlocksV1::from(blocks)),
             BlocksResponse::Denied { reason } => {
                 let reason = super::reason(reason);
                 frame::encode(PROTOCOL, "denied", &frame::ReasonV1 { reason })
@@ -229,14 +204,10 @@ impl BlocksResponse {
         let frame = frame::open(bytes, PROTOCOL, RESPONSE_LIMITS)?;
         Ok(match frame.kind {
             "blocks" => BlocksResponse::Blocks(frame.body::<BlocksV1>()?.try_into()?),
-            "denied" => BlocksResponse::Denied {
-                reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)?,
-            },
+            "denied" => BlocksResponse::Denied { reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)? },
             "busy" => {
                 let asked = frame.body::<BusyV1>()?.retry_after_ms;
-                BlocksResponse::Busy {
-                    retry_after_ms: asked.min(RETRY_AFTER_MS_MAX),
-                }
+                BlocksResponse::Busy { retry_after_ms: asked.min(RETRY_AFTER_MS_MAX) }
             }
             _ => BlocksResponse::Unknown(frame.unknown()),
         })

@@ -14,11 +14,7 @@ pub(super) const PROOF_HASHES_MAX: usize = 65;
 
 /// Refuses what is longer than its limit.
 pub(super) fn at_most(n: usize, max: usize, what: &'static str) -> Result<(), WireError> {
-    if n <= max {
-        Ok(())
-    } else {
-        Err(WireError::Limit { what, max })
-    }
+    if n <= max { Ok(()) } else { Err(WireError::Limit { what, max }) }
 }
 
 pub(super) fn node(did: &str) -> Result<NodeId, WireError> {
@@ -41,17 +37,10 @@ pub(super) fn checkpoint(text: &str) -> Result<SignedCheckpoint, WireError> {
 }
 
 /// A signed value from its envelope. Whether its signer may say it is asked elsewhere.
-pub(super) fn signed<T: Signable>(
-    bytes: &[u8],
-    what: &'static str,
-    max: usize,
-) -> Result<Signed<T>, WireError> {
+pub(super) fn signed<T: Signable>(bytes: &[u8], what: &'static str, max: usize) -> Result<Signed<T>, WireError> {
     at_most(bytes.len(), max, what)?;
     // Block, signer and signature, and room for what a newer version adds.
-    let limits = Limits {
-        bytes: max,
-        items: 32,
-    };
+    let limits = Limits { bytes: max, items: 32 };
     scan(bytes, limits)?;
     Signed::from_bytes(bytes).map_err(|source| WireError::Signed { what, source })
 }

@@ -45,38 +45,20 @@ pub(super) struct Frame<'a> {
 pub(super) fn encode<B: Serialize>(protocol: &str, kind: &str, body: &B) -> Vec<u8> {
     // Texts, bytes, integers, CIDs and lists of these always encode. Were one not to, what results is the empty frame,
     // which every decoder refuses.
-    serde_ipld_dagcbor::to_vec(&FrameV1 {
-        protocol,
-        kind,
-        body,
-    })
-    .unwrap_or_default()
+    serde_ipld_dagcbor::to_vec(&FrameV1 { protocol, kind, body }).unwrap_or_default()
 }
 
 /// Reads as far as the kind: limits, then protocol and version.
-pub(super) fn open<'a>(
-    bytes: &'a [u8],
-    protocol: &'static str,
-    limits: Limits,
-) -> Result<Frame<'a>, WireError> {
+pub(super) fn open<'a>(bytes: &'a [u8], protocol: &'static str, limits: Limits) -> Result<Frame<'a>, WireError> {
     scan(bytes, limits)?;
     let header: HeaderV1<'a> = shape(bytes)?;
     if header.protocol != protocol {
-        return Err(WireError::Version {
-            expected: protocol,
-            found: super::reason(header.protocol),
-        });
+        return Err(WireError::Version { expected: protocol, found: super::reason(header.protocol) });
     }
     if header.kind.len() > KIND_BYTES_MAX {
-        return Err(WireError::Limit {
-            what: "bytes of kind",
-            max: KIND_BYTES_MAX,
-        });
+        return Err(WireError::Limit { what: "bytes of kind", max: KIND_BYTES_MAX });
     }
-    Ok(Frame {
-        kind: header.kind,
-        bytes,
-    })
+    Ok(Frame { kind: header.kind, bytes })
 }
 
 impl Frame<'_> {
@@ -87,10 +69,7 @@ impl Frame<'_> {
 
     /// The frame as something to keep.
     pub(super) fn unknown(&self) -> Unknown {
-        Unknown {
-            kind: self.kind.to_string(),
-            bytes: self.bytes.to_vec(),
-        }
+        Unknown { kind: self.kind.to_string(), bytes: self.bytes.to_vec() }
     }
 }
 

@@ -20,13 +20,9 @@ pub const TOPIC: &str = "plumb/notices/1/public";
 pub const TYPE: &str = "plumb/notices/1";
 
 /// Largest message, in bytes: an entry, a checkpoint and a certificate.
-pub const MESSAGE_BYTES_MAX: usize =
-    ENTRY_BYTES_MAX + CHECKPOINT_BYTES_MAX + CERTIFICATE_BYTES_MAX + 4 * 1024;
+pub const MESSAGE_BYTES_MAX: usize = ENTRY_BYTES_MAX + CHECKPOINT_BYTES_MAX + CERTIFICATE_BYTES_MAX + 4 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: MESSAGE_BYTES_MAX,
-    items: 64,
-};
+const LIMITS: Limits = Limits { bytes: MESSAGE_BYTES_MAX, items: 64 };
 
 /// The last entry of a log.
 ///
@@ -77,9 +73,7 @@ impl Gossip {
         field::at_most(body.entry.len(), ENTRY_BYTES_MAX, "bytes of entry")?;
         let checkpoint = field::checkpoint(&body.checkpoint)?;
         if body.index.checked_add(1) != Some(checkpoint.checkpoint().size) {
-            return Err(WireError::Contradiction(
-                "the entry is not the last under its checkpoint",
-            ));
+            return Err(WireError::Contradiction("the entry is not the last under its checkpoint"));
         }
         Ok(Gossip {
             publisher: field::node(&body.publisher)?,

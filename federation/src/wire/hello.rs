@@ -25,10 +25,7 @@ pub const AGENT_BYTES_MAX: usize = 128;
 /// Largest hello, in bytes: the heads, a certificate, and room for what a newer version adds.
 pub const FRAME_BYTES_MAX: usize = HEADS_BYTES_MAX + CERTIFICATE_BYTES_MAX + 8 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: FRAME_BYTES_MAX,
-    items: HEADS_MAX * 8 + 64,
-};
+const LIMITS: Limits = Limits { bytes: FRAME_BYTES_MAX, items: HEADS_MAX * 8 + 64 };
 
 /// Who a node is, and what it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,9 +116,7 @@ impl HelloResponse {
         let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
         Ok(match frame.kind {
             "hello" => HelloResponse::Hello(frame.body::<HelloV1>()?.try_into()?),
-            "refused" => HelloResponse::Refused {
-                reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)?,
-            },
+            "refused" => HelloResponse::Refused { reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)? },
             _ => HelloResponse::Unknown(frame.unknown()),
         })
     }

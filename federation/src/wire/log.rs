@@ -117,16 +117,8 @@ impl LogRequest {
     /// The frame.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            LogRequest::Entries {
-                publisher,
-                from,
-                limit,
-            } => {
-                let body = EntriesV1 {
-                    publisher: publisher.to_string(),
-                    from: *from,
-                    limit: *limit,
-                };
+            LogRequest::Entries { publisher, from, limit } => {
+                let body = EntriesV1 { publisher: publisher.to_string(), from: *from, limit: *limit };
                 frame::encode(PROTOCOL, "entries", &body)
             }
             LogRequest::Heads(heads) => frame::encode(PROTOCOL, "heads", &HeadsV1::from(heads)),
@@ -140,11 +132,7 @@ impl LogRequest {
         Ok(match frame.kind {
             "entries" => {
                 let body: EntriesV1 = frame.body()?;
-                LogRequest::Entries {
-                    publisher: field::node(&body.publisher)?,
-                    from: body.from,
-                    limit: body.limit,
-                }
+                LogRequest::Entries { publisher: field::node(&body.publisher)?, from: body.from, limit: body.limit }
             }
             "heads" => LogRequest::Heads(frame.body::<HeadsV1>()?.try_into()?),
             _ => LogRequest::Unknown(frame.unknown()),
@@ -176,14 +164,10 @@ impl LogResponse {
         Ok(match frame.kind {
             "page" => LogResponse::Page(frame.body::<PageV1>()?.try_into()?),
             "heads" => LogResponse::Heads(frame.body::<HeadsV1>()?.try_into()?),
-            "missing" => LogResponse::Missing {
-                publisher: field::node(&frame.body::<MissingV1>()?.publisher)?,
-            },
+            "missing" => LogResponse::Missing { publisher: field::node(&frame.body::<MissingV1>()?.publisher)? },
             "busy" => {
                 let asked = frame.body::<BusyV1>()?.retry_after_ms;
-                LogResponse::Busy {
-                    retry_after_ms: asked.min(RETRY_AFTER_MS_MAX),
-                }
+                LogResponse::Busy { retry_after_ms: asked.min(RETRY_AFTER_MS_MAX) }
             }
             _ => LogResponse::Unknown(frame.unknown()),
         })

@@ -19,14 +19,10 @@ pub const TYPE: &str = "plumb/log-entry/1";
 /// Largest entry, in bytes: the largest notice, and room around it.
 pub const ENTRY_BYTES_MAX: usize = NOTICE_BYTES_MAX + 4 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: ENTRY_BYTES_MAX,
-    items: 64,
-};
+const LIMITS: Limits = Limits { bytes: ENTRY_BYTES_MAX, items: 64 };
 
 /// One entry of a public log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a notice is the rule, and entries are read one at a time")]
 pub enum LogEntry {
     /// A notice of the publisher.
     Notice(Signed<Notice>),
@@ -74,12 +70,8 @@ impl LogEntry {
                 let notice = super::notice::checked(&frame.body::<SignedV1>()?.signed)?;
                 LogEntry::Notice(notice)
             }
-            "bundle" => LogEntry::Bundle {
-                cid: field::cid(frame.body::<BundleV1>()?.cid)?,
-            },
-            "certificate" => {
-                LogEntry::Certificate(field::certificate(&frame.body::<SignedV1>()?.signed)?)
-            }
+            "bundle" => LogEntry::Bundle { cid: field::cid(frame.body::<BundleV1>()?.cid)? },
+            "certificate" => LogEntry::Certificate(field::certificate(&frame.body::<SignedV1>()?.signed)?),
             _ => LogEntry::Unknown(frame.unknown()),
         })
     }

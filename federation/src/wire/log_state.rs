@@ -15,10 +15,7 @@ pub const TYPE: &str = "plumb/log-state/1";
 /// Largest record, in bytes: a checkpoint, two lists of hashes, a certificate.
 pub const LOG_STATE_BYTES_MAX: usize = 64 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: LOG_STATE_BYTES_MAX,
-    items: 512,
-};
+const LIMITS: Limits = Limits { bytes: LOG_STATE_BYTES_MAX, items: 512 };
 
 /// How far a log is held, and what proves it. It is stored in the transaction that stores the entries, and given back to
 /// [`crate::protocol::LogSync`] at the next start.
@@ -70,8 +67,7 @@ impl LogState {
     pub fn decode(bytes: &[u8]) -> Result<LogState, WireError> {
         let frame = frame::open(bytes, TYPE, LIMITS)?;
         let body: LogStateV1 = frame.body()?;
-        let range = CompactRange::from_hashes(body.size, field::hashes(&body.range)?)
-            .map_err(WireError::Checkpoint)?;
+        let range = CompactRange::from_hashes(body.size, field::hashes(&body.range)?).map_err(WireError::Checkpoint)?;
         let checkpoint = field::checkpoint(&body.checkpoint)?;
         let proof = field::hashes(&body.proof)?;
         let head = checkpoint.checkpoint();

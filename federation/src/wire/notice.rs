@@ -5,9 +5,7 @@
 //! | 1 | 0.1.0 | deliver and acknowledge, receipt and accept |
 
 use plumb_core::identity::Signed;
-use plumb_core::notice::{
-    Acknowledgement, NOTICE_BYTES_MAX, Notice, RECEIPT_SOURCES_MAX, Receipt,
-};
+use plumb_core::notice::{Acknowledgement, NOTICE_BYTES_MAX, Notice, RECEIPT_SOURCES_MAX, Receipt};
 use plumb_core::trust::Certificate;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -31,10 +29,7 @@ pub const RECEIPT_BYTES_MAX: usize = RECEIPT_SOURCES_MAX * 64 + 4 * 1024;
 /// Largest signed acknowledgement, in bytes.
 pub const ACKNOWLEDGEMENT_BYTES_MAX: usize = 4 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: REQUEST_BYTES_MAX,
-    items: 64,
-};
+const LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: 64 };
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,11 +91,7 @@ pub(super) fn checked(bytes: &[u8]) -> Result<Signed<Notice>, WireError> {
 /// A receipt that its importer signed.
 fn receipt(bytes: &[u8]) -> Result<Signed<Receipt>, WireError> {
     let receipt: Signed<Receipt> = field::signed(bytes, "receipt", RECEIPT_BYTES_MAX)?;
-    field::at_most(
-        receipt.value().sources.len(),
-        RECEIPT_SOURCES_MAX,
-        "sources",
-    )?;
+    field::at_most(receipt.value().sources.len(), RECEIPT_SOURCES_MAX, "sources")?;
     said_by(receipt, "receipt", |r| &r.importer)
 }
 
@@ -127,10 +118,7 @@ impl NoticeRequest {
     /// The frame.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            NoticeRequest::Deliver {
-                notice,
-                certificate,
-            } => {
+            NoticeRequest::Deliver { notice, certificate } => {
                 let body = DeliverV1 {
                     notice: ByteBuf::from(notice.to_bytes()),
                     certificate: ByteBuf::from(certificate.to_bytes()),
@@ -187,21 +175,15 @@ impl NoticeResponse {
     pub fn decode(bytes: &[u8]) -> Result<NoticeResponse, WireError> {
         let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
         Ok(match frame.kind {
-            "acknowledged" => {
-                NoticeResponse::Acknowledged(acknowledgement(&frame.body::<SignedV1>()?.signed)?)
-            }
+            "acknowledged" => NoticeResponse::Acknowledged(acknowledgement(&frame.body::<SignedV1>()?.signed)?),
             "accepted" => {
                 frame.body::<frame::EmptyV1>()?;
                 NoticeResponse::Accepted
             }
-            "refused" => NoticeResponse::Refused {
-                reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)?,
-            },
+            "refused" => NoticeResponse::Refused { reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)? },
             "busy" => {
                 let asked = frame.body::<BusyV1>()?.retry_after_ms;
-                NoticeResponse::Busy {
-                    retry_after_ms: asked.min(RETRY_AFTER_MS_MAX),
-                }
+                NoticeResponse::Busy { retry_after_ms: asked.min(RETRY_AFTER_MS_MAX) }
             }
             _ => NoticeResponse::Unknown(frame.unknown()),
         })

@@ -46,10 +46,7 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn wrong(&self, what: &'static str) -> WireError {
-        WireError::Malformed {
-            what,
-            offset: self.at,
-        }
+        WireError::Malformed { what, offset: self.at }
     }
 
     fn left(&self) -> usize {
@@ -75,10 +72,7 @@ impl<'a> Scanner<'a> {
             27 => (8, 1 << 32),
             _ => return Err(self.wrong("a length is not definite")),
         };
-        let argument = self
-            .take(n_bytes)?
-            .iter()
-            .fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+        let argument = self.take(n_bytes)?.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
         if major > TAG {
             return Err(self.wrong("a float or a simple value has no place here"));
         }
@@ -117,11 +111,7 @@ impl<'a> Scanner<'a> {
         }
         let key = self.text(length)?;
         let follows = last.is_none_or(|last| (last.len(), last) < (key.len(), key));
-        if follows {
-            Ok(key)
-        } else {
-            Err(self.wrong("the keys are not in order"))
-        }
+        if follows { Ok(key) } else { Err(self.wrong("the keys are not in order")) }
     }
 
     fn cid(&mut self, tag: u64) -> Result<(), WireError> {
@@ -130,21 +120,14 @@ impl<'a> Scanner<'a> {
         }
         let (major, length) = self.head()?;
         let is_identity = major == BYTES && self.content(length)?.first() == Some(&0);
-        if is_identity {
-            Ok(())
-        } else {
-            Err(self.wrong("a CID is not a byte string that begins with zero"))
-        }
+        if is_identity { Ok(()) } else { Err(self.wrong("a CID is not a byte string that begins with zero")) }
     }
 }
 
 /// Refuses bytes that are not one value of canonical DAG-CBOR within the limits.
 pub(super) fn scan(bytes: &[u8], limits: Limits) -> Result<(), WireError> {
     if bytes.len() > limits.bytes {
-        return Err(WireError::Limit {
-            what: "bytes",
-            max: limits.bytes,
-        });
+        return Err(WireError::Limit { what: "bytes", max: limits.bytes });
     }
     let mut scanner = Scanner { bytes, at: 0 };
     let mut open: Vec<Level<'_>> = Vec::with_capacity(DEPTH_MAX);
@@ -152,10 +135,7 @@ pub(super) fn scan(bytes: &[u8], limits: Limits) -> Result<(), WireError> {
     loop {
         n_items += 1;
         if n_items > limits.items {
-            return Err(WireError::Limit {
-                what: "items",
-                max: limits.items,
-            });
+            return Err(WireError::Limit { what: "items", max: limits.items });
         }
         let key_place = open.last().filter(|level| level.is_map && level.left % 2 == 0);
         if let Some(last_key) = key_place.map(|level| level.last_key) {
@@ -173,18 +153,11 @@ pub(super) fn scan(bytes: &[u8], limits: Limits) -> Result<(), WireError> {
                     let is_map = major == MAP;
                     let left = scanner.items(argument, if is_map { 2 } else { 1 })?;
                     if open.len() == DEPTH_MAX {
-                        return Err(WireError::Limit {
-                            what: "levels",
-                            max: DEPTH_MAX,
-                        });
+                        return Err(WireError::Limit { what: "levels", max: DEPTH_MAX });
                     }
                     // An empty one is read already; another is read when its last item is.
                     if left > 0 {
-                        open.push(Level {
-                            left,
-                            is_map,
-                            last_key: None,
-                        });
+                        open.push(Level { left, is_map, last_key: None });
                         continue;
                     }
                 }
@@ -216,10 +189,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const WIDE: Limits = Limits {
-        bytes: 1 << 16,
-        items: 1 << 12,
-    };
+    const WIDE: Limits = Limits { bytes: 1 << 16, items: 1 << 12 };
 
     #[test]
     fn canonical_values_pass() {
@@ -270,10 +240,7 @@ mod tests {
     fn limits_hold_on_both_sides() {
         let nested = |n: usize| [vec![0x81; n], vec![0x00]].concat();
         assert_eq!(scan(&nested(DEPTH_MAX), WIDE), Ok(()));
-        assert!(matches!(
-            scan(&nested(DEPTH_MAX + 1), WIDE),
-            Err(WireError::Limit { what: "levels", .. })
-        ));
+        assert!(matches!(scan(&nested(DEPTH_MAX + 1), WIDE), Err(WireError::Limit { what: "levels", .. })));
         let list = [vec![0x98, 30], vec![0x00; 30]].concat();
         let at = |bytes, items| scan(&list, Limits { bytes, items });
         assert_eq!(at(32, 31), Ok(()));

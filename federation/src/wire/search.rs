@@ -34,15 +34,10 @@ pub const REQUEST_BYTES_MAX: usize = QUERY_BYTES_MAX + QUERY_TERMS_MAX * 16 + 4 
 /// Largest response, in bytes. Chunks have some 2 kB; [`HITS_MAX`] of the largest that are read have 80 kB each.
 pub const RESPONSE_BYTES_MAX: usize = 6 * 1024 * 1024;
 
-const REQUEST_LIMITS: Limits = Limits {
-    bytes: REQUEST_BYTES_MAX,
-    items: QUERY_TERMS_MAX + 64,
-};
+const REQUEST_LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: QUERY_TERMS_MAX + 64 };
 
-const RESPONSE_LIMITS: Limits = Limits {
-    bytes: RESPONSE_BYTES_MAX,
-    items: HITS_MAX as usize * 12 + QUERY_TERMS_MAX + 64,
-};
+const RESPONSE_LIMITS: Limits =
+    Limits { bytes: RESPONSE_BYTES_MAX, items: HITS_MAX as usize * 12 + QUERY_TERMS_MAX + 64 };
 
 /// "What do your documents say of the terms of this question?"
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +53,7 @@ pub struct StatisticsAsked {
 impl StatisticsAsked {
     /// A question that is not too long to be asked.
     pub fn new(id: u64, query: &str, deadline_ms: u32) -> Result<StatisticsAsked, WireError> {
-        Ok(StatisticsAsked {
-            id,
-            query: question(query)?,
-            deadline_ms: deadline_ms.min(DEADLINE_MS_MAX),
-        })
+        Ok(StatisticsAsked { id, query: question(query)?, deadline_ms: deadline_ms.min(DEADLINE_MS_MAX) })
     }
 }
 
@@ -179,9 +170,7 @@ fn question(text: &str) -> Result<Query, WireError> {
 /// Statistics that some collection can have, for a question of so many terms.
 fn statistics(stats: TermStats, n_query_terms: usize) -> Result<TermStats, WireError> {
     field::at_most(stats.doc_freq.len(), QUERY_TERMS_MAX, "terms")?;
-    stats
-        .check(n_query_terms)
-        .map_err(|e| WireError::Statistics(e.to_string()))?;
+    stats.check(n_query_terms).map_err(|e| WireError::Statistics(e.to_string()))?;
     Ok(stats)
 }
 
@@ -190,11 +179,8 @@ impl SearchRequest {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             SearchRequest::Statistics(asked) => {
-                let body = StatisticsAskedV1 {
-                    id: asked.id,
-                    query: asked.query.text.clone(),
-                    deadline_ms: asked.deadline_ms,
-                };
+                let body =
+                    StatisticsAskedV1 { id: asked.id, query: asked.query.text.clone(), deadline_ms: asked.deadline_ms };
                 frame::encode(PROTOCOL, "ask_statistics", &body)
             }
             SearchRequest::Hits(asked) => {
@@ -225,11 +211,7 @@ impl SearchRequest {
             "ask_hits" => {
                 let body: HitsAskedV1 = frame.body()?;
                 let query = question(&body.query)?;
-                let stats = TermStats {
-                    n_docs: body.n_docs,
-                    n_terms: body.n_terms,
-                    doc_freq: body.doc_freq,
-                };
+                let stats = TermStats { n_docs: body.n_docs, n_terms: body.n_terms, doc_freq: body.doc_freq };
                 SearchRequest::Hits(HitsAsked {
                     id: body.id,
                     stats: statistics(stats, query.terms.len())?,
@@ -276,10 +258,7 @@ impl SearchResponse {
                 frame::encode(PROTOCOL, "denied", &DeniedV1 { id: *id, reason })
             }
             SearchResponse::Busy { id, retry_after_ms } => {
-                let body = BusyV1 {
-                    id: *id,
-                    retry_after_ms: *retry_after_ms,
-                };
+                let body = BusyV1 { id: *id, retry_after_ms: *retry_after_ms };
                 frame::encode(PROTOCOL, "busy", &body)
             }
             SearchResponse::Unknown(unknown) => unknown.bytes.clone(),
@@ -292,11 +271,7 @@ impl SearchResponse {
         Ok(match frame.kind {
             "statistics" => {
                 let body: StatisticsV1 = frame.body()?;
-                let stats = TermStats {
-                    n_docs: body.n_docs,
-                    n_terms: body.n_terms,
-                    doc_freq: body.doc_freq,
-                };
+                let stats = TermStats { n_docs: body.n_docs, n_terms: body.n_terms, doc_freq: body.doc_freq };
                 // For how many terms they should be is known to whoever asked; that they contradict nothing is known here.
                 let n_terms = stats.doc_freq.len();
                 let stats = statistics(stats, n_terms)?;
@@ -306,24 +281,15 @@ impl SearchResponse {
                 let body: HitsV1 = frame.body()?;
                 field::at_most(body.hits.len(), HITS_MAX as usize, "hits")?;
                 let hits = body.hits.into_iter().map(Hit::try_from);
-                SearchResponse::Hits {
-                    id: body.id,
-                    hits: hits.collect::<Result<_, _>>()?,
-                }
+                SearchResponse::Hits { id: body.id, hits: hits.collect::<Result<_, _>>()? }
             }
             "denied" => {
                 let body: DeniedV1 = frame.body()?;
-                SearchResponse::Denied {
-                    id: body.id,
-                    reason: field::reason(body.reason)?,
-                }
+                SearchResponse::Denied { id: body.id, reason: field::reason(body.reason)? }
             }
             "busy" => {
                 let body: BusyV1 = frame.body()?;
-                SearchResponse::Busy {
-                    id: body.id,
-                    retry_after_ms: body.retry_after_ms.min(RETRY_AFTER_MS_MAX),
-                }
+                SearchResponse::Busy { id: body.id, retry_after_ms: body.retry_after_ms.min(RETRY_AFTER_MS_MAX) }
             }
             _ => SearchResponse::Unknown(frame.unknown()),
         })

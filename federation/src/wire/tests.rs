@@ -235,11 +235,7 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
             NoticeRequest::Deliver { notice: notice(), certificate: certificate() }.encode(),
             request_notice,
         ),
-        (
-            "notice_receipt",
-            NoticeRequest::Receipt(Signed::seal(receipt(), &key(3)).unwrap()).encode(),
-            request_notice,
-        ),
+        ("notice_receipt", NoticeRequest::Receipt(Signed::seal(receipt(), &key(3)).unwrap()).encode(), request_notice),
         (
             "notice_acknowledged",
             NoticeResponse::Acknowledged(Signed::seal(acknowledgement(), &key(3)).unwrap()).encode(),
@@ -374,7 +370,10 @@ fn a_hit_is_a_chunk_of_its_source() {
     assert!(matches!(of(Chunk { source: foreign, ..value.clone() }), Err(WireError::Source(_))));
     assert!(matches!(of(Chunk { end: 3, ..value.clone() }), Err(WireError::Contradiction(_))));
     assert!(matches!(of(Chunk { start: 9, end: 3, ..value }), Err(WireError::Contradiction(_))));
-    assert!(matches!(Hit::new(0, Sensitivity::Public, source(), source()), Err(WireError::Block(_))), "a source is no chunk");
+    assert!(
+        matches!(Hit::new(0, Sensitivity::Public, source(), source()), Err(WireError::Block(_))),
+        "a source is no chunk"
+    );
 }
 
 #[test]
@@ -440,10 +439,7 @@ fn words_are_signed_by_whoever_says_them() {
 #[test]
 fn a_page_and_a_gossip_do_not_contradict_themselves() {
     let beyond = Page { from: 3, ..page() };
-    assert!(matches!(
-        LogResponse::decode(&LogResponse::Page(beyond).encode()),
-        Err(WireError::Contradiction(_))
-    ));
+    assert!(matches!(LogResponse::decode(&LogResponse::Page(beyond).encode()), Err(WireError::Contradiction(_))));
     let gossip = Gossip {
         publisher: key(2).public(),
         index: 0,
@@ -485,9 +481,7 @@ fn limits_of_lists_and_texts_hold() {
     assert_eq!(limit(LogRequest::decode(&huge)), "bytes");
     // A reason is cut by whoever gives it.
     let refused = HelloResponse::Refused { reason: "ü".repeat(1000) }.encode();
-    let HelloResponse::Refused { reason } = HelloResponse::decode(&refused).unwrap() else {
-        panic!("another kind")
-    };
+    let HelloResponse::Refused { reason } = HelloResponse::decode(&refused).unwrap() else { panic!("another kind") };
     assert_eq!(reason.len(), super::REASON_BYTES_MAX);
 }
 

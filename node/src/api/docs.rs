@@ -26,7 +26,7 @@ use super::{answers, audit, bundles, care, health, ingest, jobs, notices, peers,
         sources::list, sources::block,
         search::search, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::export, bundles::verify, bundles::import,
-        notices::publish, notices::list, notices::show, notices::receipts,
+        notices::publish, notices::list, notices::show, notices::signed, notices::receipts,
         peers::list, peers::connect, peers::block,
         trust::list, trust::add, trust::remove,
         audit::list, audit::verify, audit::checkpoint,
@@ -64,7 +64,7 @@ mod tests {
     fn every_route_is_described_once() {
         let openapi = ApiDoc::openapi();
         let paths: Vec<&String> = openapi.paths.paths.keys().collect();
-        assert_eq!(paths.len(), 29, "{paths:?}");
+        assert_eq!(paths.len(), 30, "{paths:?}");
         let json = openapi.to_json().unwrap();
         for schema in ["JobView", "AnswerView", "SearchView", "NoticeView", "VerdictView", "Problem"] {
             assert!(json.contains(&format!("#/components/schemas/{schema}")), "{schema}");

@@ -5,7 +5,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
 use actix_web::{HttpResponse, get, post};
-use plumb_actors::verification::{ListNotices, NoticeView, ObligationView, PublishNotice, ShowNotice};
+use plumb_actors::verification::{ExportNotice, ListNotices, NoticeView, ObligationView, PublishNotice, ShowNotice};
 use plumb_core::content::parse_cid;
 use plumb_core::notice::{NoticeKind, Reason as NoticeReason};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::serve::{Asker, Body, Key, Operator, Served};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(publish).service(list).service(show).service(receipts);
+    config.service(publish).service(list).service(show).service(signed).service(receipts);
 }
 
 /// What to publish.
@@ -76,6 +76,23 @@ async fn list(served: Data<Served>, _operator: Operator, page: Query<Page>) -> R
 #[get("/v1/notices/{cid}")]
 async fn show(served: Data<Served>, _operator: Operator, cid: Path<String>) -> Result<Json<NoticeView>, Problem> {
     Ok(Json(find(&served, &cid).await?))
+}
+
+/// Gives a signed notice as it is kept (DAG-CBOR): whoever has it can judge a bundle by it without a node. Operator
+/// only.
+#[utoipa::path(
+    tag = "notices",
+    params(("cid" = String, Path)),
+    responses(
+        (status = 200, body = Vec<u8>, content_type = "application/cbor"),
+        (status = 403, body = Problem), (status = 404, body = Problem),
+    )
+)]
+#[get("/v1/notices/{cid}/signed")]
+async fn signed(served: Data<Served>, _operator: Operator, cid: Path<String>) -> Result<HttpResponse, Problem> {
+    let notice = parse_cid(&cid).map_err(|e| Problem::invalid(e.to_string()))?;
+    let bytes = served.node.verification.ask(ExportNotice { notice }, QUICK).await?;
+    Ok(HttpResponse::Ok().content_type("application/cbor").body(bytes))
 }
 
 /// Of which notice.

@@ -288,7 +288,7 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         for note in &import.refused {
             let _ = writeln!(text, "  {}\n    {}", note.address, note.reason);
         }
-        if let Some(receipt) = &import.receipt {
+        for receipt in &import.receipts {
             let _ = writeln!(text, "Receipt {receipt}");
         }
         let _ = writeln!(text, "{}", import.verdict.summary);

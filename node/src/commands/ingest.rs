@@ -111,7 +111,7 @@ fn absolute(path: &Path) -> anyhow::Result<String> {
         .ok_or_else(|| anyhow!("the name {} is not UTF-8; name the folder in which it lies", path.display()))
 }
 
-/// Looks at the job until it has ended. Ctrl-C cancels it: what it took in stays.
+/// Looks at the job until it has ended. Ctrl-C cancels it: what it took in stays. A second one waits no longer.
 async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView> {
     let path = format!("/v1/jobs/{}", escape(&job.id));
     let mut progress = Progress::begin();
@@ -120,8 +120,11 @@ async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView> {
         progress.update(&job);
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
-            signal = tokio::signal::ctrl_c(), if !cancelled => {
+            signal = tokio::signal::ctrl_c() => {
                 signal?;
+                if cancelled {
+                    bail!("interrupted before the job had ended; `plumb jobs show {}` shows it", job.id);
+                }
                 cancelled = true;
                 let _: JobView = client.act(&format!("{path}/cancel")).await?;
             }

@@ -1,15 +1,18 @@
 //! `plumb retract`, `plumb reinstate`, `plumb notices`.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use plumb_actors::verification::NoticeView;
 use plumb_core::notice::{NoticeKind, Reason};
+use serde::Serialize;
 
 use crate::api::notices::{NoticeRequest, ReceiptsView};
 use crate::cli::Context;
 use crate::client::{escape, with_query};
 use crate::exit::{Exit, UsageError};
+use crate::home::write_atomically;
 use crate::output::{Table, count, line, short};
 use crate::{output, session};
 
@@ -79,6 +82,21 @@ enum Verb {
         /// The notice's CID
         notice: String,
     },
+    /// Write a signed notice into a file, so that others can judge a bundle by it without a node
+    Export {
+        /// Its CID
+        notice: String,
+        /// Where to
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Debug, Serialize)]
+struct ExportView {
+    notice: String,
+    file: PathBuf,
+    bytes: usize,
 }
 
 /// Publishes a notice.
@@ -124,6 +142,19 @@ pub async fn run(cx: &Context, args: NoticesArgs) -> anyhow::Result<Exit> {
             let address = with_query("/v1/receipts", &[("notice", Some(notice))]);
             let receipts: ReceiptsView = session::with_node(cx, async |client| client.get(&address).await).await?;
             output::emit(cx.json, &receipts, || show_receipts(&receipts))?;
+        }
+        Verb::Export { notice, out } => {
+            let path = format!("/v1/notices/{}/signed", escape(&notice));
+            let bytes = session::with_node(cx, async |client| client.get_bytes(&path).await).await?;
+            write_atomically(&out, &bytes)?;
+            let view = ExportView { notice, file: out, bytes: bytes.len() };
+            output::emit(cx.json, &view, || {
+                let file = view.file.display();
+                format!(
+                    "{} → {file} ({} bytes)\nOthers use it with `plumb bundle verify FILE --notice {file}`.\n",
+                    view.notice, view.bytes
+                )
+            })?;
         }
     }
     Ok(Exit::Done)

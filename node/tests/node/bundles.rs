@@ -68,8 +68,21 @@ fn a_retraction_turns_authentic_into_authentic_and_retracted() {
     place.run(&["retract", "boil.md", "--reason", "analysis-error"], 0);
     let verdict = place.json(&["bundle", "verify", &file], 4);
     assert_eq!((&verdict["verdict"], &verdict["withdrawn"][0]["title"]), (&"retracted".into(), &"Boil water".into()));
-    // With the file alone nobody can know of it.
+    // With the file alone nobody can know of it; with the signed notice beside it everybody can.
     place.run(&["bundle", "verify", &file, "--offline"], 0);
+    let notice = verdict["withdrawn"][0]["notice"].as_str().unwrap();
+    let signed = place.path("retraction.notice").display().to_string();
+    place.run(&["notices", "export", notice, "--out", &signed], 0);
+    let stranger = Place::empty();
+    let told = stranger.run_homeless(&["bundle", "verify", &file, "--notice", &signed, "--json"], 4).json();
+    assert_eq!(told["withdrawn"], verdict["withdrawn"]);
+    stranger.run_homeless(&["bundle", "verify", &file, "--notice", &file], 1);
+
+    // A notice whose signature does not hold is refused.
+    let mut bytes = std::fs::read(&signed).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&signed, bytes).unwrap();
+    stranger.run_homeless(&["bundle", "verify", &file, "--notice", &signed], 1);
 }
 
 #[test]

@@ -69,3 +69,15 @@ pub enum IndexError {
     #[error("the index writer cannot be started")]
     Thread(#[source] Arc<std::io::Error>),
 }
+
+/// An error with all that it rests on, in one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

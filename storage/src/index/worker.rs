@@ -5,20 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cid::Cid;
 use plumb_core::boundary::Sensitivity;
-use plumb_core::content::Chunk;
-use plumb_core::retrieval;
 
-use super::error::IndexError;
-use super::fields::Entry;
-use super::partition::{self, Found, Partition};
+use super::IndexOptions;
+use super::error::{IndexError, chain};
+use super::partition::Partition;
+use super::reading::{Reading, read};
+use super::rebuild::{build, open_all};
 use super::shared::Shared;
 use super::view::{Snapshot, View};
-use super::{IndexOptions, LiveOps};
-use crate::error::StorageError;
 use crate::outbox::{IndexOp, Position};
-use crate::records::Blocks;
 use crate::store::Store;
 
 /// Outbox rows that are read at a time.
@@ -27,10 +23,6 @@ const PAGE: usize = 256;
 /// A partition that nothing happens in is committed all the same when it is so many rows behind, so that the outbox
 /// can be trimmed. Until then its rows are kept, which costs less than committing all four each time.
 const LAG_MAX: u64 = 10_000;
-
-/// Operations after which a partition that is being built is committed, so that what it remembers of uncommitted
-/// documents stays small.
-const BUILD_COMMIT: usize = 50_000;
 
 /// How long the writer waits after a failure before it opens everything again: doubled each time, up to the maximum.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
@@ -157,9 +149,9 @@ impl Worker {
     /// Gives one row to every partition that does not have it yet. Giving it twice does no harm.
     fn apply(&mut self, position: Position, op: &IndexOp) -> Result<(), IndexError> {
         let lacking = self.partitions.iter_mut().filter(|p| p.committed() < position);
-        match readable(&self.store, op)? {
-            Readable::Gone(chunk) => lacking.into_iter().try_for_each(|p| p.remove(&chunk))?,
-            Readable::Entry { class, entry, body } => {
+        match read(&self.store, op)? {
+            Reading::Gone(chunk) => lacking.into_iter().try_for_each(|p| p.remove(&chunk))?,
+            Reading::Entry { class, entry, body } => {
                 for partition in lacking {
                     // Under no other label than this: a chunk that became more sensitive leaves where it was.
                     if partition.class() == class {
@@ -169,7 +161,7 @@ impl Worker {
                     }
                 }
             }
-            Readable::Unreadable(chunk) => {
+            Reading::Unreadable(chunk) => {
                 lacking.into_iter().try_for_each(|p| p.remove(&chunk))?;
                 self.shared.count(1, 0);
             }
@@ -250,130 +242,6 @@ impl Worker {
     }
 }
 
-#[derive(Default)]
-struct Rebuilt {
-    partitions: u64,
-    unreadable: u64,
-}
-
-fn open_all(
-    dir: &std::path::Path,
-    store: &Store,
-    options: &IndexOptions,
-) -> Result<(Vec<Partition>, Rebuilt), IndexError> {
-    partition::prepare(dir)?;
-    let rows = store.trimmed()..=store.position();
-    let open = |class| Partition::open(dir, class, store.id(), rows.clone(), options.writer_bytes);
-    let mut found: Vec<Option<Partition>> = Vec::new();
-    let mut unusable = Vec::new();
-    for class in Sensitivity::ALL {
-        match open(class) {
-            Found::Usable(partition) => found.push(Some(*partition)),
-            Found::Unusable(reason) => {
-                tracing::info!(partition = %class, %reason, "building the index anew");
-                unusable.push(class);
-                found.push(None);
-            }
-        }
-    }
-    let mut rebuilt = Rebuilt::default();
-    if !unusable.is_empty() {
-        rebuilt = build(dir, store, options, &unusable)?;
-        for class in unusable {
-            Partition::replace(dir, class)?;
-            found[class as usize] = match Partition::open(
-                dir,
-                class,
-                store.id(),
-                Position::default()..=Position(u64::MAX),
-                options.writer_bytes,
-            ) {
-                Found::Usable(partition) => Some(*partition),
-                Found::Unusable(reason) => {
-                    let source = tantivy::TantivyError::InternalError(reason);
-                    return Err(IndexError::Open { partition: class, source });
-                }
-            };
-        }
-    }
-    Ok((found.into_iter().flatten().collect(), rebuilt))
-}
-
-/// Builds these partitions beside the old ones. They reflect the store at some position not before the one that they
-/// carry; the outbox rows behind it are given to them afterwards, and giving what they have already does no harm.
-fn build(
-    dir: &std::path::Path,
-    store: &Store,
-    options: &IndexOptions,
-    classes: &[Sensitivity],
-) -> Result<Rebuilt, IndexError> {
-    let position = store.position();
-    let mut partitions = classes
-        .iter()
-        .map(|class| Partition::build(dir, *class, store.id(), position, options.writer_bytes))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut rebuilt = Rebuilt { partitions: classes.len() as u64, unreadable: 0 };
-    let live: LiveOps = options.live;
-    for (n, op) in live(store).enumerate() {
-        if n % PAGE == 0 {
-            store.check_room()?;
-        }
-        if n % BUILD_COMMIT == BUILD_COMMIT - 1 {
-            partitions.iter_mut().try_for_each(|partition| partition.commit(Position::default()))?;
-        }
-        match readable(store, &op?)? {
-            Readable::Entry { class, entry, body } => {
-                if let Some(partition) = partitions.iter_mut().find(|p| p.class() == class) {
-                    partition.add(&entry, &body)?;
-                }
-            }
-            Readable::Unreadable(_) => rebuilt.unreadable += 1,
-            Readable::Gone(_) => {}
-        }
-    }
-    // What was read while it was on its way to the disk is there before the index says that it holds it.
-    store.barrier()?;
-    partitions.iter_mut().try_for_each(|partition| partition.commit(position))?;
-    Ok(rebuilt)
-}
-
-/// An operation with the words that it needs.
-enum Readable {
-    Entry { class: Sensitivity, entry: Entry, body: String },
-    /// It is to be removed.
-    Gone(Cid),
-    /// Its block is missing or damaged, so it cannot be found; `plumb doctor` tells of it.
-    Unreadable(Cid),
-}
-
-fn readable(store: &Store, op: &IndexOp) -> Result<Readable, IndexError> {
-    let (class, entry) = match op {
-        IndexOp::Remove { chunk } => return Ok(Readable::Gone(*chunk)),
-        IndexOp::Add { sensitivity, chunk, scope, department, creator } => (
-            *sensitivity,
-            Entry {
-                chunk: *chunk,
-                scope: scope.clone(),
-                department: department.clone(),
-                creator: creator.clone(),
-            },
-        ),
-    };
-    let chunk = match store.block(&entry.chunk) {
-        Ok(Some(block)) => block.decode::<Chunk>().map_err(|e| e.to_string()),
-        Ok(None) => Err("its block is missing".into()),
-        Err(error @ StorageError::Damaged { .. }) => Err(chain(&error)),
-        Err(error) => return Err(error.into()),
-    };
-    match chunk {
-        Ok(chunk) => Ok(Readable::Entry { class, entry, body: retrieval::body_of(&chunk) }),
-        Err(reason) => {
-            tracing::warn!(chunk = %entry.chunk, %reason, "a chunk cannot be indexed");
-            Ok(Readable::Unreadable(entry.chunk))
-        }
-    }
-}
-
 fn snapshot_of(
     partitions: &[Partition],
     position: Position,
@@ -389,16 +257,4 @@ fn snapshot_of(
         .collect::<Result<Vec<_>, _>>()?;
     let views = views.try_into().unwrap_or_else(|_| unreachable!("there are four partitions, opened together"));
     Ok(Snapshot { position, views })
-}
-
-/// An error with all that it rests on, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

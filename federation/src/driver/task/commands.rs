@@ -31,6 +31,12 @@ impl Driver {
                 answer(reply, self.report_gossip(message_id, &from, accept));
             }
             Command::Admit { node, reply } => answer(reply, self.admit(&node)),
+            Command::Close { node, reply } => {
+                if let Ok(id) = peer_of_node(&node) {
+                    self.hang_up(id);
+                }
+                answer(reply, ());
+            }
             Command::Disconnect { node, reply } => {
                 self.disconnect(&node);
                 answer(reply, ());

@@ -84,8 +84,7 @@ impl Driver {
         if peer.announced {
             return;
         }
-        peer.announced =
-            self.outbox.tell(NetworkEvent::Connected { node, addr, outbound: endpoint.is_dialer() });
+        peer.announced = self.outbox.tell(NetworkEvent::Connected { node, addr, outbound: endpoint.is_dialer() });
         if !peer.announced {
             // The shell is far behind. A peer that it does not hear of could not be admitted.
             self.hang_up(id);
@@ -228,12 +227,7 @@ impl Driver {
         }
     }
 
-    fn on_ping(
-        &mut self,
-        id: PeerId,
-        connection: ConnectionId,
-        result: Result<std::time::Duration, ping::Failure>,
-    ) {
+    fn on_ping(&mut self, id: PeerId, connection: ConnectionId, result: Result<std::time::Duration, ping::Failure>) {
         match result {
             Ok(rtt) => {
                 if let Some(peer) = self.peers.get_mut(&id) {

@@ -129,10 +129,7 @@ impl Hostile {
         node_of_peer(self.swarm.local_peer_id()).unwrap()
     }
 
-    async fn until<T>(
-        &mut self,
-        mut pick: impl FnMut(SwarmEvent<HostileBehaviourEvent>) -> Option<T>,
-    ) -> T {
+    async fn until<T>(&mut self, mut pick: impl FnMut(SwarmEvent<HostileBehaviourEvent>) -> Option<T>) -> T {
         let search = async {
             loop {
                 if let Some(found) = pick(self.swarm.select_next_some().await) {
@@ -144,12 +141,7 @@ impl Hostile {
     }
 
     /// Sends an attack; what came back.
-    async fn attack(
-        &mut self,
-        victim: &Node,
-        protocol: Protocol,
-        attack: Attack,
-    ) -> Result<Vec<u8>, OutboundFailure> {
+    async fn attack(&mut self, victim: &Node, protocol: Protocol, attack: Attack) -> Result<Vec<u8>, OutboundFailure> {
         let peer: PeerId = crate::driver::peer_of_node(&victim.id()).unwrap();
         let behaviour = self.swarm.behaviour_mut();
         match protocol {
@@ -213,9 +205,8 @@ async fn malformed_frames_end_their_stream(protocol: Protocol) {
         let written = hostile.codec.written.load(Ordering::Relaxed);
         assert!(written < SWALLOWED_BYTES_MAX, "{name}: {written} bytes went through");
     }
-    let heard = victim.within(Duration::from_millis(50), |event| {
-        matches!(event, NetworkEvent::Request { .. }).then_some(())
-    });
+    let heard =
+        victim.within(Duration::from_millis(50), |event| matches!(event, NetworkEvent::Request { .. }).then_some(()));
     assert!(heard.await.is_none(), "none of it reached the shell");
 
     // The stream was ended and not the connection: the same peer may still behave.

@@ -101,3 +101,13 @@ async fn an_address_without_a_name_learns_it_and_a_wrong_name_is_refused() {
     assert_eq!(a.handle.dial(own.clone()).await, Err(CommandError::Address(own)));
     end([a, b]).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_that_was_only_closed_is_dialled_again() {
+    let (mut a, mut b) = (Node::start_with(1, eager).await, Node::start(2).await);
+    connect(&mut a, &mut b, "tcp").await;
+    a.handle.close(b.id()).await.unwrap();
+    a.disconnected(b.id()).await;
+    a.connected(b.id()).await;
+    end([a, b]).await;
+}

@@ -46,7 +46,7 @@ fn a_peer_is_permitted_by_its_hello_and_admitted_by_its_answer() {
     let response = HelloResponse::Hello(hello(2, 20));
     let answered = door.handle(NOW, Event::HelloAnswered { peer, response: response.clone() });
     let admit = Action::Admit { peer, certificate: certificate(2, 20), heads: vec![] };
-    assert_eq!(answered, [admit.clone()]);
+    assert_eq!(answered, [admit]);
     assert_eq!(door.handle(NOW, Event::HelloAnswered { peer, response }), [], "once");
     assert_eq!(door.handle(NOW, Event::Disconnected { peer }), [Action::Dismiss { peer }]);
     assert_eq!(door.permitted(&peer), None);
@@ -76,8 +76,8 @@ fn whoever_asks_before_its_hello_is_closed() {
 fn a_stranger_is_told_why_and_closed() {
     let mut door = door();
     for (peer, hello) in [
-        (peer(30), hello(3, 30)),   // of an organisation that is not pinned
-        (peer(31), hello(2, 20)),   // with the certificate of another
+        (peer(30), hello(3, 30)), // of an organisation that is not pinned
+        (peer(31), hello(2, 20)), // with the certificate of another
     ] {
         let actions = door.handle(NOW, Event::HelloAsked { peer, hello: hello.clone() });
         assert!(
@@ -134,7 +134,10 @@ fn certificates_end_and_roots_are_removed_while_peers_are_there() {
     door.handle(NOW, Event::HelloAnswered { peer, response: response.clone() });
     let later = NOW.plus(Duration::days(31));
     let actions = door.handle(later, Event::Tick);
-    assert!(matches!(&actions[..], [Action::Dismiss { .. }, Action::Close { reason: CloseReason::Untrusted(TrustError::Expired(_)), .. }]));
+    assert!(matches!(
+        &actions[..],
+        [Action::Dismiss { .. }, Action::Close { reason: CloseReason::Untrusted(TrustError::Expired(_)), .. }]
+    ));
 
     door.handle(NOW, Event::Connected { peer });
     door.handle(NOW, Event::HelloAnswered { peer, response });

@@ -21,14 +21,7 @@ fn notice(n: u8) -> Cid {
 
 /// The word of holder `by`, signed by `signer`.
 fn word(notice: Cid, by: u8, signer: u8) -> Signed<Acknowledgement> {
-    let value = Acknowledgement {
-        tag: AcknowledgementTag,
-        notice,
-        by: peer(by),
-        n_units: 1,
-        n_answers: 0,
-        at: NOW,
-    };
+    let value = Acknowledgement { tag: AcknowledgementTag, notice, by: peer(by), n_units: 1, n_answers: 0, at: NOW };
     Signed::seal(value, &key(signer)).unwrap()
 }
 
@@ -100,7 +93,8 @@ fn a_refusal_leaves_it_open_and_visible() {
     let mut delivery = owing(&[notice(1)]);
     delivery.handle(NOW, Event::PeerAdmitted { peer: peer(1) });
     let reason = "not mine".to_string();
-    let actions = delivery.handle(NOW, answered(peer(1), notice(1), NoticeResponse::Refused { reason: reason.clone() }));
+    let actions =
+        delivery.handle(NOW, answered(peer(1), notice(1), NoticeResponse::Refused { reason: reason.clone() }));
     let standing = Standing::Refused { at: NOW, reason };
     assert!(matches!(&actions[..], [Action::Record { standing: s, .. }] if *s == standing));
     assert_eq!(delivery.n_open(), 1);

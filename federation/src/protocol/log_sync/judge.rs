@@ -6,8 +6,7 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Certificate, Roots, TrustError};
 
 use super::{
-    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX,
-    UNPINNED_FOR,
+    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR,
 };
 use crate::protocol::backoff::is_due;
 use crate::wire::gossip::Gossip;
@@ -47,12 +46,7 @@ enum Vouched {
     No,
 }
 
-fn vouches(
-    roots: &Roots,
-    publisher: &NodeId,
-    certificate: &Signed<Certificate>,
-    now: Timestamp,
-) -> Vouched {
+fn vouches(roots: &Roots, publisher: &NodeId, certificate: &Signed<Certificate>, now: Timestamp) -> Vouched {
     match roots.admit(publisher, certificate, now) {
         Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_)) => Vouched::Yes,
         Err(TrustError::UnknownRoot { .. }) => Vouched::NotHere,
@@ -140,12 +134,7 @@ impl LogSync {
     }
 
     /// A publisher that we hear of for the first time, if the head is signed by it and there is room.
-    fn introduce(
-        &mut self,
-        peer: NodeId,
-        head: &Head,
-        actions: &mut Vec<Action>,
-    ) -> Result<(), Heard> {
+    fn introduce(&mut self, peer: NodeId, head: &Head, actions: &mut Vec<Action>) -> Result<(), Heard> {
         let by_peer = |log: &&Log| log.introduced_by == Some(peer);
         let n_introduced = self.logs.values().filter(by_peer).count();
         if PUBLISHERS_MAX <= self.logs.len() || CANDIDATES_PER_PEER_MAX <= n_introduced {
@@ -155,21 +144,12 @@ impl LogSync {
             penalise(actions, peer, Fault::Checkpoint);
             return Err(Heard::Forged);
         }
-        let candidate = Log {
-            introduced_by: Some(peer),
-            ..Log::default()
-        };
+        let candidate = Log { introduced_by: Some(peer), ..Log::default() };
         self.logs.insert(head.publisher, candidate);
         Ok(())
     }
 
-    fn fork_received(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        fork: Fork,
-        actions: &mut Vec<Action>,
-    ) {
+    fn fork_received(&mut self, now: Timestamp, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
         let is_open = |log: &Log| log.fork.is_none();
         if !self.logs.get(&fork.publisher).is_some_and(is_open) {
             return;
@@ -212,10 +192,7 @@ impl LogSync {
         if !self.is_publisher(now, publisher, &page.certificate)? {
             return Ok(false);
         }
-        let head = Head {
-            publisher,
-            checkpoint: page.checkpoint.clone(),
-        };
+        let head = Head { publisher, checkpoint: page.checkpoint.clone() };
         self.vouched(&publisher, &page.certificate);
         match self.head_received(now, peer, &head, actions) {
             Heard::News | Heard::Nothing => {}
@@ -225,15 +202,14 @@ impl LogSync {
         let Some(log) = self.logs.get_mut(&publisher) else {
             return Ok(false);
         };
+        if !log.is_signed(&publisher, &page.checkpoint) {
+            return Err(Fault::Checkpoint);
+        }
         let (from, entries) = (page.from, page.entries.clone());
         match log.verdict(page) {
             Verdict::Next(state) => {
                 log.pending = Some(state.clone());
-                actions.push(Action::StoreEntries {
-                    from,
-                    entries,
-                    state,
-                });
+                actions.push(Action::StoreEntries { from, entries, state });
                 Ok(true)
             }
             Verdict::Nothing => Ok(false),
@@ -275,12 +251,7 @@ impl LogSync {
     }
 
     /// The newest entry of a log, perhaps before we hold what is in front of it.
-    pub(super) fn gossip_received(
-        &mut self,
-        now: Timestamp,
-        peer: NodeId,
-        gossip: Gossip,
-    ) -> Vec<Action> {
+    pub(super) fn gossip_received(&mut self, now: Timestamp, peer: NodeId, gossip: Gossip) -> Vec<Action> {
         let mut actions = Vec::new();
         let verdict = self.judge_gossip(now, peer, gossip, &mut actions);
         actions.insert(0, Action::JudgeGossip(verdict));
@@ -303,10 +274,7 @@ impl LogSync {
                 return GossipVerdict::Reject;
             }
         }
-        let head = Head {
-            publisher,
-            checkpoint: gossip.checkpoint.clone(),
-        };
+        let head = Head { publisher, checkpoint: gossip.checkpoint.clone() };
         self.vouched(&publisher, &gossip.certificate);
         let heard = self.head_received(now, peer, &head, actions);
         match heard {
@@ -317,13 +285,13 @@ impl LogSync {
         let Some(log) = self.logs.get_mut(&publisher) else {
             return GossipVerdict::Ignore;
         };
+        if !log.is_signed(&publisher, &gossip.checkpoint) {
+            penalise(actions, peer, Fault::Checkpoint);
+            return GossipVerdict::Reject;
+        }
         if let Some(state) = log.next_by_gossip(&gossip) {
             log.pending = Some(state.clone());
-            actions.push(Action::StoreEntries {
-                from: gossip.index,
-                entries: vec![gossip.entry],
-                state,
-            });
+            actions.push(Action::StoreEntries { from: gossip.index, entries: vec![gossip.entry], state });
             return GossipVerdict::Accept;
         }
         // An entry beyond what we hold cannot be verified here. Its head can, and has to get around: passed on once, it
@@ -354,16 +322,8 @@ impl Log {
             return Verdict::Forked(Fork {
                 publisher: page.publisher,
                 size: page.from,
-                a: Face {
-                    checkpoint: held,
-                    root: self.range.root(),
-                    proof: self.proof.clone(),
-                },
-                b: Face {
-                    checkpoint: page.checkpoint,
-                    root: page.root,
-                    proof: page.extends,
-                },
+                a: Face { checkpoint: held, root: self.range.root(), proof: self.proof.clone() },
+                b: Face { checkpoint: page.checkpoint, root: page.root, proof: page.extends },
             });
         }
         let mut range = self.range.clone();

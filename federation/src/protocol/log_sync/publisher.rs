@@ -133,11 +133,7 @@ impl Log {
     /// What we know of the log at a size: a root, and who signed for it.
     fn face_at(&self, size: u64) -> Option<Face> {
         if let Some(checkpoint) = self.checkpoint.as_ref().filter(|_| size == self.range.size()) {
-            return Some(Face {
-                checkpoint: checkpoint.clone(),
-                root: self.range.root(),
-                proof: self.proof.clone(),
-            });
+            return Some(Face { checkpoint: checkpoint.clone(), root: self.range.root(), proof: self.proof.clone() });
         }
         self.seen.get(&size).cloned().map(Face::whole)
     }
@@ -147,22 +143,13 @@ impl Log {
     pub(super) fn judge(&mut self, publisher: NodeId, head: &SignedCheckpoint) -> Judged {
         let (size, root) = (head.checkpoint().size, head.checkpoint().root);
         if size == 0 {
-            return if root == empty_root() {
-                Judged::Known
-            } else {
-                Judged::Forged
-            };
+            return if root == empty_root() { Judged::Known } else { Judged::Forged };
         }
         match self.face_at(size) {
             Some(face) if face.root == root => Judged::Known,
             None if size < self.range.size() => Judged::Old,
             _ if head.verify(&publisher).is_err() => Judged::Forged,
-            Some(face) => Judged::Forked(Box::new(Fork {
-                publisher,
-                size,
-                a: face,
-                b: Face::whole(head.clone()),
-            })),
+            Some(face) => Judged::Forked(Box::new(Fork { publisher, size, a: face, b: Face::whole(head.clone()) })),
             None => {
                 self.remember(head.clone());
                 Judged::New
@@ -170,13 +157,16 @@ impl Log {
         }
     }
 
+    /// Whether the publisher signed a checkpoint that is about to be kept. A head that repeats a known root is believed
+    /// without looking at its signature; what is kept and passed on is not.
+    pub(super) fn is_signed(&self, publisher: &NodeId, checkpoint: &SignedCheckpoint) -> bool {
+        let seen = self.seen.get(&checkpoint.checkpoint().size);
+        seen == Some(checkpoint) || checkpoint.verify(publisher).is_ok()
+    }
+
     /// A peer says that it holds so much.
     pub(super) fn offer(&mut self, peer: NodeId, size: u64, now: Timestamp) {
-        let offer = self.offers.entry(peer).or_insert(Offer {
-            size,
-            n_failures: 0,
-            retry_at: now,
-        });
+        let offer = self.offers.entry(peer).or_insert(Offer { size, n_failures: 0, retry_at: now });
         offer.size = offer.size.max(size);
     }
 

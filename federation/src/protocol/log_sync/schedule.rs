@@ -5,18 +5,13 @@ use plumb_core::measure::{Duration, Timestamp};
 
 use super::judge::penalise;
 use super::publisher::Asked;
-use super::{
-    Action, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR,
-};
+use super::{Action, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
 use crate::protocol::backoff::{Backoff, has_passed, is_due};
 use crate::wire::RETRY_AFTER_MS_MAX;
 use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
 
 /// After a failure of a peer to give what it offers of one log.
-const BACKOFF: Backoff = Backoff {
-    first: Duration::seconds(2),
-    longest: Duration::seconds(300),
-};
+const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(300) };
 
 /// The furthest that the next request of an offer can lie ahead.
 const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
@@ -55,11 +50,7 @@ impl LogSync {
                 continue;
             };
             let from = size;
-            log.asked = Some(Asked {
-                peer,
-                from,
-                at: now,
-            });
+            log.asked = Some(Asked { peer, from, at: now });
             if let Some(known) = self.peers.get_mut(&peer) {
                 known.n_in_flight += 1;
             }
@@ -67,11 +58,7 @@ impl LogSync {
             actions.push(Action::RequestEntries {
                 peer,
                 publisher,
-                request: LogRequest::Entries {
-                    publisher,
-                    from,
-                    limit,
-                },
+                request: LogRequest::Entries { publisher, from, limit },
             });
         }
     }

@@ -20,9 +20,7 @@ pub fn page(
     let page = is_servable.then(|| cut(state, leaves, from, limit, entry));
     match page {
         Some(Ok(Some(page))) => LogResponse::Page(page),
-        _ => LogResponse::Missing {
-            publisher: state.publisher,
-        },
+        _ => LogResponse::Missing { publisher: state.publisher },
     }
 }
 

@@ -117,7 +117,9 @@ fn received(n: u8, page: Page) -> Event {
 /// Whom it asks for whose entries, and from where.
 fn asks(actions: &[Action]) -> Vec<(NodeId, NodeId, u64)> {
     let ask = |action: &Action| match action {
-        Action::RequestEntries { peer, publisher, request: LogRequest::Entries { from, .. } } => Some((*peer, *publisher, *from)),
+        Action::RequestEntries { peer, publisher, request: LogRequest::Entries { from, .. } } => {
+            Some((*peer, *publisher, *from))
+        }
         _ => None,
     };
     actions.iter().filter_map(ask).collect()
@@ -260,6 +262,14 @@ fn forged_gossip_is_rejected_and_not_believed() {
     assert_eq!(judge(&mut sync, forged), (rejected.clone(), vec![(peer(30), Fault::Checkpoint)]));
     let forged = Gossip { certificate: certificate_of(ORG, 21), ..publisher.gossip(2) };
     assert_eq!(judge(&mut sync, forged), (rejected, vec![(peer(30), Fault::Certificate)]));
+    // Also where the head is known: what is kept is passed on.
+    sync.handle(NOW, said(30, &[publisher.head(3)]));
+    let by_other = publisher.state(3).checkpoint.checkpoint().clone().sign(&key(66));
+    let forged = Gossip { checkpoint: by_other, ..publisher.gossip(2) };
+    assert_eq!(
+        judge(&mut sync, forged),
+        (Action::JudgeGossip(GossipVerdict::Reject), vec![(peer(30), Fault::Checkpoint)])
+    );
     // A true head with another entry: whoever passes it on need not know.
     let forged = Gossip { entry: b"forged".to_vec(), ..publisher.gossip(2) };
     assert_eq!(judge(&mut sync, forged), (Action::JudgeGossip(GossipVerdict::Ignore), vec![]));
@@ -335,14 +345,14 @@ fn two_heads_of_one_size_convict_their_publisher() {
     next.handle(NOW, admitted(30, &[]));
     let mut false_charge = heads.forks[0].clone();
     false_charge.b = false_charge.a.clone();
-    let accuse = |fork: Fork| Event::HeadsReceived { peer: peer(30), heads: Heads { heads: vec![], forks: vec![fork] } };
+    let accuse =
+        |fork: Fork| Event::HeadsReceived { peer: peer(30), heads: Heads { heads: vec![], forks: vec![fork] } };
     assert_eq!(faults(&next.handle(NOW, accuse(false_charge))), [(peer(30), Fault::Fork)]);
     assert!(next.fork(&publisher.id()).is_none());
     assert_eq!(proofs(&next.handle(NOW, accuse(heads.forks[0].clone()))).len(), 1);
 
     // It holds after a restart.
-    let mut restarted =
-        LogSync::new(certificate_of(ORG, OWN), roots(), [publisher.state(4)], heads.forks, NOW, 5);
+    let mut restarted = LogSync::new(certificate_of(ORG, OWN), roots(), [publisher.state(4)], heads.forks, NOW, 5);
     let actions = restarted.handle(NOW, admitted(30, &[publisher.head(6)]));
     assert_eq!(asks(&actions), []);
 }
@@ -394,7 +404,8 @@ fn heads_of_another_log_or_another_key_are_blamed() {
     let publisher = Publisher::new(20, 3);
     let mut sync = machine([]);
     sync.handle(NOW, admitted(30, &[]));
-    let other_log = Checkpoint { origin: "internal".parse().unwrap(), ..publisher.state(3).checkpoint.checkpoint().clone() };
+    let other_log =
+        Checkpoint { origin: "internal".parse().unwrap(), ..publisher.state(3).checkpoint.checkpoint().clone() };
     let other_log = Head { publisher: publisher.id(), checkpoint: other_log.sign(&key(20)) };
     assert_eq!(faults(&sync.handle(NOW, said(30, &[other_log]))), [(peer(30), Fault::Checkpoint)]);
     let other_key = publisher.head(3).checkpoint.checkpoint().clone().sign(&key(66));
@@ -509,7 +520,10 @@ fn our_own_log_is_told_to_all() {
     let own = Publisher::new(OWN, 5);
     let mut sync = machine([own.state(2)]);
     (30..40).for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
-    let publish = |entries: &[Vec<u8>], size| Event::Published { entries: entries.to_vec(), checkpoint: own.state(size).checkpoint };
+    let publish = |entries: &[Vec<u8>], size| Event::Published {
+        entries: entries.to_vec(),
+        checkpoint: own.state(size).checkpoint,
+    };
     let actions = sync.handle(NOW, publish(&own.entries[2..5], 5));
     assert_eq!(actions[0], Action::Gossip(own.gossip(4)));
     let pushed = actions.iter().filter(|action| matches!(action, Action::SendHeads { .. })).count();
@@ -544,7 +558,9 @@ fn heads_are_exchanged_from_time_to_time() {
     for _ in 0..600 {
         now = now.plus(Duration::seconds(1));
         for action in sync.handle(now, Event::Tick) {
-            assert!(matches!(&action, Action::SendHeads { request: LogRequest::Heads(heads), .. } if heads.heads.len() == 1));
+            assert!(
+                matches!(&action, Action::SendHeads { request: LogRequest::Heads(heads), .. } if heads.heads.len() == 1)
+            );
             n_sent += 1;
         }
     }

@@ -128,7 +128,8 @@ fn nobody_to_ask_is_an_answer() {
 
 #[test]
 fn all_answer_and_the_scores_are_under_the_sum() {
-    let libraries = [Library::new(&texts(&["the reservoir", "level two"])), Library::new(&texts(&["a reservoir level"]))];
+    let libraries =
+        [Library::new(&texts(&["the reservoir", "level two"])), Library::new(&texts(&["a reservoir level"]))];
     let (mut search, actions) = start(&[0, 1]);
     let first = requests(&actions);
     assert_eq!(first.len(), 2);

@@ -85,26 +85,17 @@ impl Disk {
     }
 
     /// Answers a request for entries.
-    pub(super) fn serve(
-        &self,
-        publisher: NodeId,
-        from: u64,
-        limit: u32,
-    ) -> Result<LogResponse, SimError> {
+    pub(super) fn serve(&self, publisher: NodeId, from: u64, limit: u32) -> Result<LogResponse, SimError> {
         let missing = LogResponse::Missing { publisher };
         let Some(log) = self.logs.get(&publisher) else {
             return Ok(missing);
         };
         let state = LogState::decode(&log.state).map_err(unreadable)?;
-        Ok(page(&state, &log.leaves, from, limit, |at| {
-            log.entries.get(usize::try_from(at).ok()?).cloned()
-        }))
+        Ok(page(&state, &log.leaves, from, limit, |at| log.entries.get(usize::try_from(at).ok()?).cloned()))
     }
 
     pub(super) fn standings(&self) -> Vec<(Cid, NodeId, Standing)> {
-        let row = |((notice, holder), standing): (&(Cid, NodeId), &Standing)| {
-            (*notice, *holder, standing.clone())
-        };
+        let row = |((notice, holder), standing): (&(Cid, NodeId), &Standing)| (*notice, *holder, standing.clone());
         self.obligations.iter().map(row).collect()
     }
 

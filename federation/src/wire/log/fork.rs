@@ -14,10 +14,7 @@ pub const FORK_TYPE: &str = "plumb/fork/1";
 /// Largest fork on its own, in bytes: two checkpoints with their proofs.
 pub const FORK_BYTES_MAX: usize = 64 * 1024;
 
-const LIMITS: Limits = Limits {
-    bytes: FORK_BYTES_MAX,
-    items: 512,
-};
+const LIMITS: Limits = Limits { bytes: FORK_BYTES_MAX, items: 512 };
 
 /// Most forks in one message. A node sends others the next time.
 pub const FORKS_MAX: usize = 8;
@@ -75,8 +72,7 @@ impl Fork {
             return Err(ForkError::Compatible);
         }
         for face in [&self.a, &self.b] {
-            face.check(self.size, &self.publisher)
-                .map_err(ForkError::Proof)?;
+            face.check(self.size, &self.publisher).map_err(ForkError::Proof)?;
         }
         Ok(())
     }
@@ -96,21 +92,14 @@ impl Fork {
     pub fn equivocation(&self) -> Option<Equivocation> {
         let size_of = |face: &Face| face.checkpoint.checkpoint().size;
         let is_plain = size_of(&self.a) == self.size && size_of(&self.b) == self.size;
-        is_plain.then(|| Equivocation {
-            a: self.a.checkpoint.clone(),
-            b: self.b.checkpoint.clone(),
-        })
+        is_plain.then(|| Equivocation { a: self.a.checkpoint.clone(), b: self.b.checkpoint.clone() })
     }
 }
 
 impl Face {
     /// The face of a log at the size of its checkpoint.
     pub fn whole(checkpoint: SignedCheckpoint) -> Face {
-        Face {
-            root: checkpoint.checkpoint().root,
-            checkpoint,
-            proof: Vec::new(),
-        }
+        Face { root: checkpoint.checkpoint().root, checkpoint, proof: Vec::new() }
     }
 
     fn check(&self, size: u64, publisher: &NodeId) -> Result<(), LogError> {

@@ -85,14 +85,9 @@ impl TryFrom<HeadV1> for Head {
     fn try_from(head: HeadV1) -> Result<Head, WireError> {
         let checkpoint = field::checkpoint(&head.checkpoint)?;
         if checkpoint.checkpoint().size != head.size {
-            return Err(WireError::Contradiction(
-                "a head has another size than its checkpoint",
-            ));
+            return Err(WireError::Contradiction("a head has another size than its checkpoint"));
         }
-        Ok(Head {
-            publisher: field::node(&head.publisher)?,
-            checkpoint,
-        })
+        Ok(Head { publisher: field::node(&head.publisher)?, checkpoint })
     }
 }
 
@@ -117,11 +112,7 @@ impl TryFrom<HeadsV1> for Heads {
         field::at_most(heads.forks.len(), FORKS_MAX, "forks")?;
         Ok(Heads {
             heads: all(heads.heads)?,
-            forks: heads
-                .forks
-                .into_iter()
-                .map(Fork::try_from)
-                .collect::<Result<_, _>>()?,
+            forks: heads.forks.into_iter().map(Fork::try_from).collect::<Result<_, _>>()?,
         })
     }
 }

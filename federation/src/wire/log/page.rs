@@ -75,9 +75,7 @@ impl TryFrom<PageV1> for Page {
         let checkpoint = field::checkpoint(&page.checkpoint)?;
         let end = page.from.checked_add(page.entries.len() as u64);
         if end.is_none_or(|end| end > checkpoint.checkpoint().size) {
-            return Err(WireError::Contradiction(
-                "a page goes beyond its checkpoint",
-            ));
+            return Err(WireError::Contradiction("a page goes beyond its checkpoint"));
         }
         Ok(Page {
             publisher: field::node(&page.publisher)?,

@@ -40,24 +40,14 @@ impl Hit {
         source_block: RawBlock,
     ) -> Result<Hit, WireError> {
         let chunk: Chunk = value_of(&chunk_block, CHUNK_BLOCK_BYTES_MAX, "bytes of chunk")?;
-        let source: SourceRecord =
-            value_of(&source_block, SOURCE_BLOCK_BYTES_MAX, "bytes of source")?;
+        let source: SourceRecord = value_of(&source_block, SOURCE_BLOCK_BYTES_MAX, "bytes of source")?;
         if chunk.source != source_block.cid {
             return Err(WireError::Source(chunk_block.cid));
         }
         if chunk.end.checked_sub(chunk.start) != Some(chunk.text.len() as u64) {
-            return Err(WireError::Contradiction(
-                "the offsets of a chunk are not those of its text",
-            ));
+            return Err(WireError::Contradiction("the offsets of a chunk are not those of its text"));
         }
-        Ok(Hit {
-            score,
-            sensitivity,
-            chunk,
-            chunk_block,
-            source,
-            source_block,
-        })
+        Ok(Hit { score, sensitivity, chunk, chunk_block, source, source_block })
     }
 
     /// Its score in millionths of a BM25 unit, as its node says.
@@ -91,27 +81,15 @@ impl Hit {
     }
 }
 
-fn value_of<T: DeserializeOwned>(
-    block: &RawBlock,
-    max: usize,
-    what: &'static str,
-) -> Result<T, WireError> {
+fn value_of<T: DeserializeOwned>(block: &RawBlock, max: usize, what: &'static str) -> Result<T, WireError> {
     field::at_most(block.bytes.len(), max, what)?;
-    let limits = Limits {
-        bytes: max,
-        items: BLOCK_ITEMS_MAX,
-    };
+    let limits = Limits { bytes: max, items: BLOCK_ITEMS_MAX };
     scan(&block.bytes, limits)?;
     block.decode().map_err(WireError::Block)
 }
 
 /// Checks an answer to a question: no more than `k` hits, each once, and each scores what it is said to score.
-pub fn check_hits(
-    hits: &[Hit],
-    query: &Query,
-    stats: &TermStats,
-    k: u32,
-) -> Result<(), WireError> {
+pub fn check_hits(hits: &[Hit], query: &Query, stats: &TermStats, k: u32) -> Result<(), WireError> {
     field::at_most(hits.len(), usize::try_from(k).unwrap_or(usize::MAX), "hits")?;
     let mut seen = BTreeSet::new();
     for hit in hits {
@@ -121,11 +99,7 @@ pub fn check_hits(
         }
         let recomputed = query.score(&hit.chunk, stats);
         if hit.score != recomputed {
-            return Err(WireError::Score {
-                chunk,
-                stated: hit.score,
-                recomputed,
-            });
+            return Err(WireError::Score { chunk, stated: hit.score, recomputed });
         }
     }
     Ok(())
@@ -157,10 +131,8 @@ impl TryFrom<HitV1> for Hit {
         field::at_most(hit.source.len(), SOURCE_BLOCK_BYTES_MAX, "bytes of source")?;
         let chunk = RawBlock::dag_cbor(hit.chunk.into_vec());
         let source = RawBlock::dag_cbor(hit.source.into_vec());
-        let sensitivity = hit
-            .sensitivity
-            .parse()
-            .map_err(|_| WireError::Contradiction("a hit has a label that is not known"))?;
+        let sensitivity =
+            hit.sensitivity.parse().map_err(|_| WireError::Contradiction("a hit has a label that is not known"))?;
         Hit::new(hit.score, sensitivity, chunk, source)
     }
 }
