@@ -96,8 +96,22 @@ pub trait SourceAdapter: Send + Sync {
     /// When the source says that it was changed last, else when it says that it was published.
     fn freshness_signal(&self, envelope: &SignalEnvelope) -> Option<Timestamp> {
         const CHANGED: [&str; 16] = [
-            "modified", "updated", "last_modified", "lastmod", "date_modified", "updated_at", "published", "date",
-            "date_published", "published_at", "publish_date", "created", "created_at", "issued", "pubdate", "timestamp",
+            "modified",
+            "updated",
+            "last_modified",
+            "lastmod",
+            "date_modified",
+            "updated_at",
+            "published",
+            "date",
+            "date_published",
+            "published_at",
+            "publish_date",
+            "created",
+            "created_at",
+            "issued",
+            "pubdate",
+            "timestamp",
         ];
         CHANGED.iter().find_map(|key| moment(envelope.raw_metadata.get(*key)?.as_text()?))
     }

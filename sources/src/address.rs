@@ -1,16 +1,18 @@
 //! Addresses of files as URIs, and percent-encoding (RFC 3986).
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Bytes that stand for themselves in a path of a `file:` URI.
 const IN_PATH: &[u8] = b"/-._~!$&'()*+,;=:@";
 /// Bytes that stand for themselves in a fragment.
 pub(crate) const IN_FRAGMENT: &[u8] = b"/?-._~!$&'()*+,;=:@";
 
-/// The `file:` URI of a path, made absolute without following links. Bytes that are not ASCII are encoded, so that
-/// a name in any encoding has exactly one address.
+/// The `file:` URI of a path, made absolute. Links are followed only where the path goes up (`..`), which cannot be
+/// understood without. Bytes that are not ASCII are encoded, so that a name in any encoding has exactly one address.
 pub fn file_address(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let goes_up = path.components().any(|part| part == Component::ParentDir);
+    let resolved = if goes_up { path.canonicalize().ok() } else { None };
+    let path = resolved.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_path_buf());
     format!("file://{}", percent_encode(&path_bytes(&path), IN_PATH))
 }
 
@@ -69,6 +71,10 @@ mod tests {
     #[test]
     fn a_path_is_an_address() {
         assert_eq!(file_address(Path::new("/a b/ü#.md")), "file:///a%20b/%C3%BC%23.md");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("a")).unwrap();
+        let up = dir.path().join("a").join("..").join("a");
+        assert_eq!(file_address(&up), file_address(&dir.path().canonicalize().unwrap().join("a")));
     }
 
     proptest! {

@@ -123,7 +123,17 @@ mod tests {
         ] {
             assert_eq!(moment(text).map(|t| t.to_string()).as_deref(), Some(expected), "{text}");
         }
-        for bad in ["", "2019", "2019-13-01", "2019-02-29", "201-11-21", "yesterday", "2019-11-21T25:00:00Z", "0000-01-01", "20191121x"] {
+        for bad in [
+            "",
+            "2019",
+            "2019-13-01",
+            "2019-02-29",
+            "201-11-21",
+            "yesterday",
+            "2019-11-21T25:00:00Z",
+            "0000-01-01",
+            "20191121x",
+        ] {
             assert_eq!(moment(bad), None, "{bad}");
         }
     }

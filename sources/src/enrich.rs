@@ -131,7 +131,10 @@ mod tests {
     #[test]
     fn findings() {
         use FindingKind::{Date, Doi, Url};
-        check("See https://example.org/a_(b), or <http://x.y>.", &[(Url, "https://example.org/a_(b)"), (Url, "http://x.y")]);
+        check(
+            "See https://example.org/a_(b), or <http://x.y>.",
+            &[(Url, "https://example.org/a_(b)"), (Url, "http://x.y")],
+        );
         check("(https://example.org)", &[(Url, "https://example.org")]);
         check("doi:10.7554/eLife.06003. Also 10.1000/182", &[(Doi, "10.7554/elife.06003"), (Doi, "10.1000/182")]);
         check("https://doi.org/10.1000/182", &[(Url, "https://doi.org/10.1000/182"), (Doi, "10.1000/182")]);

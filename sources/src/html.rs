@@ -50,9 +50,9 @@ impl SourceAdapter for Html {
         let metadata = Metadata::of(&document);
         let page = text::extract(&document.root(), Parts::Page, &source.limits);
         let article = article(document, &source.input.address);
-        let main = article.as_ref().map(|article| {
-            text::extract(&Document::from(article.content.clone()).root(), Parts::All, &source.limits)
-        });
+        let main = article
+            .as_ref()
+            .map(|article| text::extract(&Document::from(article.content.clone()).root(), Parts::All, &source.limits));
         let Extract { text, marks } = choose(main, page);
         if text.is_empty() {
             return Err(Parked::new(ParkReason::Empty, "the page may be built by a program that runs in the browser"));

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 
@@ -52,13 +52,18 @@ pub(crate) fn isolated<T: Send + 'static>(
     }
     let (sender, receiver) = sync_channel(QUEUE);
     let state = Arc::new(AtomicUsize::new(RUNNING));
+    let unwanted = Arc::new(AtomicBool::new(false));
     let worker = {
-        let (state, stuck) = (state.clone(), stuck.clone());
+        let (state, stuck, unwanted) = (state.clone(), stuck.clone(), unwanted.clone());
         move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                job(&mut |item| match sender.send(Message::Item(item)) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
+                job(&mut |item| {
+                    // After a send that fails nobody listens any more.
+                    if unwanted.load(Ordering::SeqCst) || sender.send(Message::Item(item)).is_err() {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
                 })
             }));
             let outcome = outcome.unwrap_or_else(|panic| Err(Parked::new(ParkReason::Panicked, message(&*panic))));
@@ -75,19 +80,27 @@ pub(crate) fn isolated<T: Send + 'static>(
         .spawn(worker)
         .map_err(|e| Parked::new(ParkReason::Busy, e.to_string()))?;
 
+    let mut stopped = false;
     loop {
         match receiver.recv_timeout(limits.parse_time) {
+            // Items that were on their way when it was stopped.
+            Ok(Message::Item(_)) if stopped => {}
             Ok(Message::Item(item)) => {
                 if emit(item).is_break() {
-                    return Ok(Outcome::Stopped);
+                    stopped = true;
+                    unwanted.store(true, Ordering::SeqCst);
                 }
             }
+            Ok(Message::Done(_)) if stopped => return Ok(Outcome::Stopped),
             Ok(Message::Done(outcome)) => return outcome.map(Outcome::Done),
             Err(RecvTimeoutError::Timeout) => {
                 // Counted before it is marked, so that the worker never takes off what was not yet put on.
                 stuck.fetch_add(1, Ordering::SeqCst);
                 if state.compare_exchange(RUNNING, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst).is_err() {
                     stuck.fetch_sub(1, Ordering::SeqCst);
+                }
+                if stopped {
+                    return Ok(Outcome::Stopped);
                 }
                 return Err(Parked::new(ParkReason::TooSlow, format!("more than {:?}", limits.parse_time)));
             }

@@ -58,16 +58,14 @@ fn lines(source: &Source) -> Box<dyn Iterator<Item = Cow<'_, [u8]>> + '_> {
     }))
 }
 
-fn read_line(
-    source: &Source,
-    line: &[u8],
-    number: usize,
-    ids: &mut Ids,
-) -> Result<crate::SignalEnvelope, ParkedItem> {
+fn read_line(source: &Source, line: &[u8], number: usize, ids: &mut Ids) -> Result<crate::SignalEnvelope, ParkedItem> {
     let by_number = || format!("line-{number}");
     let park = |fragment: Option<String>, reason: ParkReason, detail: String| ParkedItem {
         fragment: fragment.unwrap_or_else(by_number),
-        parked: Parked::new(reason, if detail.is_empty() { format!("line {number}") } else { format!("line {number}: {detail}") }),
+        parked: Parked::new(
+            reason,
+            if detail.is_empty() { format!("line {number}") } else { format!("line {number}: {detail}") },
+        ),
     };
     let limit = source.limits.line_bytes;
     if line.len() > limit {
@@ -164,15 +162,22 @@ mod tests {
         let (envelopes, parked, summary) = all(ADDRESS, Some("jsonl"), lines.as_bytes());
         assert_eq!(envelopes.len(), 2);
         let seen: Vec<_> = parked.iter().map(|p| (p.fragment.as_str(), p.parked.reason.clone())).collect();
-        assert_eq!(seen, [
-            ("line-2", ParkReason::Broken),
-            ("line-3", ParkReason::Broken),
-            ("line-4", ParkReason::TooDeep),
-            ("e", ParkReason::Empty),
-            ("line-6", ParkReason::Empty),
-        ]);
+        assert_eq!(
+            seen,
+            [
+                ("line-2", ParkReason::Broken),
+                ("line-3", ParkReason::Broken),
+                ("line-4", ParkReason::TooDeep),
+                ("e", ParkReason::Empty),
+                ("line-6", ParkReason::Empty),
+            ]
+        );
         assert_eq!(summary.unwrap().parked, 5);
-        assert!(parked[0].to_string().starts_with("line-2: it is damaged and cannot be read (line 2: "), "{}", parked[0]);
+        assert!(
+            parked[0].to_string().starts_with("line-2: it is damaged and cannot be read (line 2: "),
+            "{}",
+            parked[0]
+        );
     }
 
     #[test]
@@ -199,7 +204,10 @@ mod tests {
 
     #[test]
     fn encodings() {
-        let utf16: Vec<u8> = "\u{feff}{\"id\": 1, \"text\": \"ü\"}\n{\"id\": 2, \"text\": \"ö\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16: Vec<u8> = "\u{feff}{\"id\": 1, \"text\": \"ü\"}\n{\"id\": 2, \"text\": \"ö\"}"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         assert_eq!(titles(&utf16), of(&[("#1", "ü", "ü"), ("#2", "ö", "ö")]));
         let mixed = b"{\"id\": 1, \"text\": \"\xc3\xa9t\xc3\xa9\"}\n{\"id\": 2, \"text\": \"\xe9t\xe9 fran\xe7ais\"}\n";
         assert_eq!(titles(mixed), of(&[("#1", "été", "été"), ("#2", "été français", "été français")]));

@@ -10,8 +10,8 @@ pub struct Limits {
     pub source_bytes: usize,
     /// Bytes of one line of JSON Lines. 4 MiB is a long book in one record.
     pub line_bytes: usize,
-    /// Bytes of text that one document may give. A PDF can repeat one stream on every page, so its text is not
-    /// bounded by its bytes.
+    /// Bytes of text that one document may give. Legacy encodings grow by half or double in UTF-8, and a PDF can repeat
+    /// one stream on every page, so text is not bounded by the bytes of its source.
     pub text_bytes: usize,
     /// Depth of nesting of elements in HTML. Pages that people write stay below 100, browsers stop at 512.
     pub html_depth: usize,
@@ -45,7 +45,7 @@ impl Default for Limits {
         Limits {
             source_bytes: 64 << 20,
             line_bytes: 4 << 20,
-            text_bytes: 64 << 20,
+            text_bytes: 128 << 20,
             html_depth: 512,
             pdf_pages: 10_000,
             pdf_stream_bytes: 16 << 20,

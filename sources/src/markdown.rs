@@ -84,12 +84,15 @@ mod tests {
         let envelope = read("---\nTitle: A\nstatus: 'accepted'\nnav_order: 3\ntags:\n  - x\n  - y\n---\n\nText\n");
         let seen: Vec<_> = envelope.raw_metadata.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
         let text = |s: &str| MetaValue::Text(s.into());
-        assert_eq!(seen, [
-            ("nav_order", MetaValue::Integer(3)),
-            ("status", text("accepted")),
-            ("tags", text("x, y")),
-            ("title", text("A")),
-        ]);
+        assert_eq!(
+            seen,
+            [
+                ("nav_order", MetaValue::Integer(3)),
+                ("status", text("accepted")),
+                ("tags", text("x, y")),
+                ("title", text("A")),
+            ]
+        );
         assert!(envelope.marks.is_empty());
     }
 }

@@ -170,7 +170,10 @@ mod tests {
             parked.to_string(),
             "no adapter reads application/zip (a b); convert it to text, Markdown, HTML, PDF or JSON Lines and ingest that"
         );
-        assert_eq!(Parked::from(ParkReason::NoText).to_string(), "it is a scan without text; run OCR first and ingest the result");
+        assert_eq!(
+            Parked::from(ParkReason::NoText).to_string(),
+            "it is a scan without text; run OCR first and ingest the result"
+        );
     }
 
     #[test]

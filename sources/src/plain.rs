@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn text_is_kept_character_by_character() {
-        for text in ["One line.", "\r\n\r\n  Indented\ttabs\r\nand CRLF \n\n", "עברית\nالعربية\n経", "a\u{fffd}b"] {
+        for text in ["One line.", "\r\n\r\n  Indented\ttabs\r\nand CRLF \n\n", "עברית\nالعربية\n経", "a\u{fffd}b"]
+        {
             assert_eq!(one("file:///a.txt", Some("txt"), text.as_bytes()).text, text);
         }
     }

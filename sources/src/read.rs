@@ -105,12 +105,7 @@ pub fn read_source(registry: &Registry, input: &Input, emit: &mut Emit<'_>) -> R
 type Choice = (&'static str, &'static str);
 
 /// The part that runs on the worker.
-fn read_here(
-    registry: &Registry,
-    input: Input,
-    choice: &OnceLock<Choice>,
-    emit: &mut Emit<'_>,
-) -> Result<(), Parked> {
+fn read_here(registry: &Registry, input: Input, choice: &OnceLock<Choice>, emit: &mut Emit<'_>) -> Result<(), Parked> {
     let sniffed = sniff(&input.bytes, input.declared.as_deref());
     if let Some(why) = &sniffed.refused {
         return Err(why.clone());

@@ -154,8 +154,7 @@ fn list(entry: &Entry) -> Step {
     };
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort();
-    let below =
-        |name| Entry { path: entry.path.join(name), depth: entry.depth + 1, root: Some(root.clone()) };
+    let below = |name| Entry { path: entry.path.join(name), depth: entry.depth + 1, root: Some(root.clone()) };
     Step::Directory(names.into_iter().map(below).collect())
 }
 
@@ -190,9 +189,13 @@ mod tests {
         for name in ["b.md", "a/z.txt", "a/b/c.txt", "a.txt", ".git/config", "a/.hidden", "ü"] {
             file(dir.path(), name);
         }
-        let files = is(&[("a/b/c.txt", "file"), ("a/z.txt", "file"), ("a.txt", "file"), ("b.md", "file"), ("ü", "file")]);
+        let files =
+            is(&[("a/b/c.txt", "file"), ("a/z.txt", "file"), ("a.txt", "file"), ("b.md", "file"), ("ü", "file")]);
         assert_eq!(seen(dir.path(), &[""]), files);
-        assert_eq!(seen(dir.path(), &["b.md", ".git", "gone"]), is(&[("b.md", "file"), (".git/config", "file"), ("gone", "vanished")]));
+        assert_eq!(
+            seen(dir.path(), &["b.md", ".git", "gone"]),
+            is(&[("b.md", "file"), (".git/config", "file"), ("gone", "vanished")])
+        );
         assert_eq!(seen(dir.path(), &[]), []);
     }
 
@@ -220,16 +223,19 @@ mod tests {
         link(&other.path().join("secret.txt"), "out.txt");
         link(Path::new("a/one.txt"), "in.txt");
         link(Path::new("gone.txt"), "dangling");
-        assert_eq!(seen(dir.path(), &[""]), is(&[
-            ("a/one.txt", "file"),
-            ("a/up", "link_loop"),
-            ("b", "link_not_followed"),
-            ("dangling", "vanished"),
-            ("in.txt", "file"),
-            ("out", "link_not_followed"),
-            ("out.txt", "link_not_followed"),
-            ("self", "link_loop"),
-        ]));
+        assert_eq!(
+            seen(dir.path(), &[""]),
+            is(&[
+                ("a/one.txt", "file"),
+                ("a/up", "link_loop"),
+                ("b", "link_not_followed"),
+                ("dangling", "vanished"),
+                ("in.txt", "file"),
+                ("out", "link_not_followed"),
+                ("out.txt", "link_not_followed"),
+                ("self", "link_loop"),
+            ])
+        );
         // A link that is named is followed.
         assert_eq!(seen(dir.path(), &["out", "out.txt"]), is(&[("out/secret.txt", "file"), ("out.txt", "file")]));
     }

@@ -15,10 +15,8 @@ use plumb_sources::{
 
 /// The data, or a loud word about its absence.
 fn data() -> Option<PathBuf> {
-    let path = std::env::var_os("PLUMB_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
-        PathBuf::from,
-    );
+    let path = std::env::var_os("PLUMB_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"), PathBuf::from);
     if path.join("documents").is_dir() {
         return Some(path);
     }
@@ -63,38 +61,78 @@ const LOREM: &str = "Lorem ipsum dolor sit amet, consetetur sadipscing elitr, se
 
 /// The rows of `documents/README.md`, whole.
 const DOCUMENTS: &[(&str, Must)] = &[
-    ("pdf/minimal.pdf", Read(1, LOREM, &["Lorem ipsum dolor sit amet, consetetur sadipscing elitr", "no sea takimata sanctus"])),
-    ("pdf/two-column.pdf", Read(3, "Two-Column Document with Lorem Ipsum", &[
-        "This is a sample document with two columns filled",
-        "Lorem ipsum dolor sit amet, consectetuer adipiscing elit.",
-        "EU Countries Information",
-        "Finland 5.5 338,424 Helsinki Finnish, Swedish",
-    ])),
-    ("pdf/four-pages.pdf", Read(4, "Hello, here is some text without a meaning. This text should show what a printed text", &[
-        "This text should show what a printed text will look like at this place",
-    ])),
+    (
+        "pdf/minimal.pdf",
+        Read(1, LOREM, &["Lorem ipsum dolor sit amet, consetetur sadipscing elitr", "no sea takimata sanctus"]),
+    ),
+    (
+        "pdf/two-column.pdf",
+        Read(
+            3,
+            "Two-Column Document with Lorem Ipsum",
+            &[
+                "This is a sample document with two columns filled",
+                "Lorem ipsum dolor sit amet, consectetuer adipiscing elit.",
+                "EU Countries Information",
+                "Finland 5.5 338,424 Helsinki Finnish, Swedish",
+            ],
+        ),
+    ),
+    (
+        "pdf/four-pages.pdf",
+        Read(
+            4,
+            "Hello, here is some text without a meaning. This text should show what a printed text",
+            &["This text should show what a printed text will look like at this place"],
+        ),
+    ),
     ("pdf/outline.pdf", Read(4, "Contents", &["1 Foo", "2 Bar", "3 Baz", "9 Baz"])),
     ("pdf/encrypted-openpassword.pdf", Park("encrypted")),
-    ("pdf/encrypted-aes256-empty-password.pdf", Read(1, "pdf encryption test", &["pdf encryption test password: asdfzxcv"])),
+    (
+        "pdf/encrypted-aes256-empty-password.pdf",
+        Read(1, "pdf encryption test", &["pdf encryption test password: asdfzxcv"]),
+    ),
     // The owner's password is empty, which opens it as well.
-    ("pdf/encrypted-aes256-user-password.pdf", Read(1, "pdf encryption test", &["pdf encryption test password: asdfzxcv"])),
+    (
+        "pdf/encrypted-aes256-user-password.pdf",
+        Read(1, "pdf encryption test", &["pdf encryption test password: asdfzxcv"]),
+    ),
     ("pdf/scanned-image-only.pdf", Park("no_text")),
-    ("pdf/scan-with-ocr-layer.pdf", Read(7, "THE SIEGE OF VICKSBURG. 49", &[
-        "A report creeps into camp that Johnston is coming with fifty thousand men to raise the siege",
-    ])),
+    (
+        "pdf/scan-with-ocr-layer.pdf",
+        Read(
+            7,
+            "THE SIEGE OF VICKSBURG. 49",
+            &["A report creeps into camp that Johnston is coming with fifty thousand men to raise the siege"],
+        ),
+    ),
     ("pdf/arabic.pdf", Read(1, "habibi", &["حَبيبي", "habibi"])),
     ("pdf/with-attachment.pdf", Read(1, LOREM, &["Lorem ipsum dolor sit amet, consetetur sadipscing elitr"])),
-    ("pdf/corrupted-xref.pdf", Read(1, "zen_of_python.txt", &["Beautiful is better than ugly.", "Simple is better than complex."])),
+    (
+        "pdf/corrupted-xref.pdf",
+        Read(1, "zen_of_python.txt", &["Beautiful is better than ugly.", "Simple is better than complex."]),
+    ),
     ("pdf/truncated.pdf", Park("broken")),
-    ("html/wikipedia-mozilla.html", Read(0, "Mozilla", &[
-        "Mozilla is a free-software community, created in 1998 by members of Netscape.",
-    ])),
-    ("html/blog-v8.html", Read(0, "Outside the web: standalone WebAssembly binaries using Emscripten", &[
-        "Emscripten has always focused first and foremost on compiling to the Web",
-    ])),
-    ("html/blog-code-coverage.html", Read(0, "Get your Frontend JavaScript Code Covered", &[
-        "The idea behind code coverage is to record which parts of your code",
-    ])),
+    (
+        "html/wikipedia-mozilla.html",
+        Read(0, "Mozilla", &["Mozilla is a free-software community, created in 1998 by members of Netscape."]),
+    ),
+    (
+        "html/blog-v8.html",
+        Read(
+            0,
+            "Outside the web: standalone WebAssembly binaries using Emscripten",
+            &["Emscripten has always focused first and foremost on compiling to the Web"],
+        ),
+    ),
+    (
+        "html/blog-code-coverage.html",
+        Read(
+            0,
+            "Get your Frontend JavaScript Code Covered",
+            &["The idea behind code coverage is to record which parts of your code"],
+        ),
+    ),
     ("html/rtl.html", Read(0, "RTL Test", &["Lorem ipsum dolor sit amet"])),
     ("feeds/rss-2.0.xml", Park("application/rss+xml")),
     ("feeds/atom-1.0.xml", Park("application/atom+xml")),
@@ -103,11 +141,17 @@ const DOCUMENTS: &[(&str, Must)] = &[
     ("feeds/rss-euc-kr.xml", Park("application/rss+xml")),
     ("feeds/rss-incomplete-cdata.xml", Park("application/rss+xml")),
     ("feeds/undeclared-namespace.xml", Park("application/rss+xml")),
-    ("transcripts/sample.vtt", Read(0, "sample.vtt", &["00:00:00.500 --> 00:00:07.000 Caption text #1", "Caption text #16"])),
+    (
+        "transcripts/sample.vtt",
+        Read(0, "sample.vtt", &["00:00:00.500 --> 00:00:07.000 Caption text #1", "Caption text #16"]),
+    ),
     ("transcripts/bom.vtt", Read(0, "bom.vtt", &["WEBVTT", "Caption text #4"])),
     ("transcripts/comments.vtt", Read(0, "comments.vtt", &["Ta en kopp varmt te."])),
     ("transcripts/cue-tags.vtt", Read(0, "cue-tags.vtt", &["When the moon"])),
-    ("transcripts/sample.srt", Read(0, "sample.srt", &["00:00:00,500 --> 00:00:07,000 Caption text #1", "Caption text #5"])),
+    (
+        "transcripts/sample.srt",
+        Read(0, "sample.srt", &["00:00:00,500 --> 00:00:07,000 Caption text #1", "Caption text #5"]),
+    ),
     ("transcripts/missing-timeframe.srt", Read(0, "missing-timeframe.srt", &["Caption text #1", "Caption text #3"])),
     ("iiif/book-v3.json", Park("application/json")),
     ("iiif/annotations-v3.json", Park("application/json")),
@@ -131,10 +175,16 @@ const DOCUMENTS: &[(&str, Must)] = &[
     ("epub/title-order.epub", Park("application/epub+zip")),
     ("epub/toc-in-spine.epub", Park("application/epub+zip")),
     ("epub/unclosed-element.epub", Park("application/epub+zip")),
-    ("adr/0000-use-markdown-architectural-decision-records.md", Read(0, "Use Markdown Architectural Decision Records", ADR)),
+    (
+        "adr/0000-use-markdown-architectural-decision-records.md",
+        Read(0, "Use Markdown Architectural Decision Records", ADR),
+    ),
     ("adr/0001-use-CC0-or-MIT-as-license.md", Read(0, "Dual License the Work", ADR)),
     ("adr/0008-add-status-field.md", Read(0, "Add Status Field", ADR)),
-    ("adr/0009-support-links-between-adrs-inside-an-adrs.md", Read(0, "Support Links To Other ADRs Inside an ADR", ADR)),
+    (
+        "adr/0009-support-links-between-adrs-inside-an-adrs.md",
+        Read(0, "Support Links To Other ADRs Inside an ADR", ADR),
+    ),
     ("adr/0013-use-yaml-front-matter-for-meta-data.md", Read(0, "Use YAML front matter for metadata", ADR)),
     ("jats/elife-00351-book-review.xml", Park("application/xml")),
     ("jats/elife-06003-research.xml", Park("application/xml")),

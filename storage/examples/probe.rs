@@ -5,7 +5,6 @@ use plumb_core::content::*;
 use plumb_core::identity::SecretKey;
 use plumb_core::knowledge::*;
 use plumb_core::measure::Timestamp;
-use plumb_core::retrieval::*;
 use plumb_storage::*;
 use std::time::Instant;
 

@@ -49,10 +49,12 @@ pub fn best_passage(query: &Query, stats: &TermStats, chunk: &Chunk) -> Option<(
     best.map(|(_, range, share)| (cut(&chunk.text, range), share))
 }
 
-/// A heading names a subject and says nothing of it.
+/// A heading names a subject and says nothing of it. A whole sentence that is also the title (of a note without any other)
+/// does.
 fn is_heading(sentence: &str, chunk: &Chunk) -> bool {
     let bare = sentence.trim_start_matches('#').trim();
-    sentence.starts_with('#') || bare == chunk.title.trim() || chunk.headings.iter().any(|h| h.trim() == bare)
+    let is_named = bare == chunk.title.trim() || chunk.headings.iter().any(|h| h.trim() == bare);
+    sentence.starts_with('#') || (is_named && !is_whole(sentence))
 }
 
 fn is_whole(sentence: &str) -> bool {

@@ -60,6 +60,15 @@ fn an_answer_is_sentences_of_its_sources() {
 }
 
 #[test]
+fn a_note_of_one_sentence_is_cited_though_it_is_its_own_title() {
+    let text = "Pump 7 restarts at 4 bar.";
+    assert_eq!(ask("When does pump 7 restart?", &[evidence(1, text, text)]).claims[0].text, text);
+    let heading =
+        ask("restart of pump 7", &[evidence(1, "Restart of pump 7", "# Restart of pump 7\n\nOpen the valve.")]);
+    assert!(heading.claims.iter().all(|c| !c.text.contains('#')));
+}
+
+#[test]
 fn irrelevant_rows_ground_nothing() {
     let rows: Vec<Evidence> =
         (0..5).map(|n| evidence(n, "Row", "The weather was mild and the road was dry.")).collect();

@@ -11,9 +11,8 @@ use dom_query::Document;
 pub(super) const PARSED_PER_OPEN: usize = 4;
 
 /// No content, so nothing to be inside of.
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-];
+const VOID: [&str; 14] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 /// The end tag is optional, or comes by itself with the next of its kind.
 const OPTIONAL: [&str; 23] = [
     "html", "head", "body", "p", "li", "dt", "dd", "option", "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot",

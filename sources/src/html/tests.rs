@@ -46,7 +46,8 @@ fn what_is_around_the_content_is_left_out() {
              <aside>Buy</aside><footer>Foot</footer><div hidden>Hidden</div><p style='display: none'>None</p>"
         )
     };
-    for body in [format!("<article><h2>H</h2>{article}</article>"), "<div><h2>H</h2><p>Short words.</div>".to_string()] {
+    for body in [format!("<article><h2>H</h2>{article}</article>"), "<div><h2>H</h2><p>Short words.</div>".to_string()]
+    {
         let envelope = read(&page(&body));
         for out in ["Head", "Home", "Search", "Buy", "Foot", "Hidden", "None", "var x", "no"] {
             assert!(!envelope.text.split_whitespace().any(|word| word == out), "{out}: {}", envelope.text);
@@ -122,7 +123,8 @@ fn nesting_is_bounded() {
 
 #[test]
 fn a_page_without_text_is_empty() {
-    for html in ["<!doctype html>", "<html><body><div id=root></div><script>render()</script>", "<html><nav>Home</nav>"] {
+    for html in ["<!doctype html>", "<html><body><div id=root></div><script>render()</script>", "<html><nav>Home</nav>"]
+    {
         assert_eq!(reason("file:///a.html", None, html.as_bytes()), ParkReason::Empty, "{html}");
     }
 }

@@ -31,9 +31,36 @@ const FRAME: [&str; 6] = ["nav", "header", "footer", "aside", "button", "dialog"
 const FRAME_ROLES: [&str; 6] = ["navigation", "banner", "contentinfo", "search", "complementary", "dialog"];
 /// A paragraph of its own.
 const BLOCK: [&str; 30] = [
-    "p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "blockquote", "pre", "ul", "ol", "dl",
-    "table", "figure", "figcaption", "form", "fieldset", "address", "details", "summary", "hr", "center", "hgroup",
-    "caption", "body", "dialog", "menu", "search",
+    "p",
+    "div",
+    "section",
+    "article",
+    "main",
+    "header",
+    "footer",
+    "nav",
+    "aside",
+    "blockquote",
+    "pre",
+    "ul",
+    "ol",
+    "dl",
+    "table",
+    "figure",
+    "figcaption",
+    "form",
+    "fieldset",
+    "address",
+    "details",
+    "summary",
+    "hr",
+    "center",
+    "hgroup",
+    "caption",
+    "body",
+    "dialog",
+    "menu",
+    "search",
 ];
 /// A line of its own.
 const LINE: [&str; 8] = ["li", "tr", "dt", "dd", "option", "legend", "thead", "tbody"];
@@ -43,7 +70,8 @@ const LINE: [&str; 8] = ["li", "tr", "dt", "dd", "option", "legend", "thead", "t
 pub(super) fn extract(root: &NodeRef<'_>, parts: Parts, limits: &Limits) -> Extract {
     // If the page says what its content is, that is its content.
     let main = (parts == Parts::Page).then(|| {
-        root.descendants_it().find(|node| node.has_name("main") || node.attr("role").is_some_and(|role| &*role == "main"))
+        root.descendants_it()
+            .find(|node| node.has_name("main") || node.attr("role").is_some_and(|role| &*role == "main"))
     });
     if let Some(main) = main.flatten() {
         let extract = walk(&main, parts, limits);
@@ -121,8 +149,7 @@ fn is_hidden(node: &NodeRef<'_>, name: &str, parts: Parts) -> bool {
 /// Whether it is a link at a heading that is only there to be clicked on: to the heading itself (`#`, `¶`), or to edit
 /// what is below it (MediaWiki).
 fn is_handle(node: &NodeRef<'_>, name: &str) -> bool {
-    name == "a" && !node.text().contains(char::is_alphanumeric)
-        || name == "span" && node.has_class("mw-editsection")
+    name == "a" && !node.text().contains(char::is_alphanumeric) || name == "span" && node.has_class("mw-editsection")
 }
 
 /// What stands between two pieces of text. The stronger wins.

@@ -99,7 +99,11 @@ mod tests {
 
     #[test]
     fn fields() {
-        check("---\na: 1\nb: '1'\nc: x # y\nd: \"x # y\"\n---\nText", &[("a", "#1"), ("b", "1"), ("c", "x"), ("d", "x # y")], "Text");
+        check(
+            "---\na: 1\nb: '1'\nc: x # y\nd: \"x # y\"\n---\nText",
+            &[("a", "#1"), ("b", "1"), ("c", "x"), ("d", "x # y")],
+            "Text",
+        );
         check("---\r\na: [x, \"y\"]\r\n# b: c\r\n...\r\nText", &[("a", "x, y")], "Text");
         check("---\na:\n- x\n- y\nb:\n  c: d\n---\n", &[("a", "x, y")], "");
         check("---\na: |\n  long\ndate: 2024-01-02\nn: 007\n---\n", &[("date", "2024-01-02"), ("n", "007")], "");

@@ -110,8 +110,8 @@ impl<'a> Flattener<'a> {
     /// The operations that matter.
     fn parse(&mut self, content: &[u8]) -> Vec<Operation> {
         const KEPT: [&str; 21] = [
-            "BT", "ET", "Tf", "Tj", "TJ", "'", "\"", "Td", "TD", "Tm", "T*", "Tc", "Tw", "Tz", "TL", "Ts", "q", "Q", "cm",
-            "Do", "Tr",
+            "BT", "ET", "Tf", "Tj", "TJ", "'", "\"", "Td", "TD", "Tm", "T*", "Tc", "Tw", "Tz", "TL", "Ts", "q", "Q",
+            "cm", "Do", "Tr",
         ];
         let Ok(content) = Content::decode(content) else {
             self.flat.incomplete = true;
@@ -130,7 +130,13 @@ impl<'a> Flattener<'a> {
         }
     }
 
-    fn run(&mut self, operations: &[Operation], resources: Option<&'a Dictionary>, font: Option<Current>, depth: usize) {
+    fn run(
+        &mut self,
+        operations: &[Operation],
+        resources: Option<&'a Dictionary>,
+        font: Option<Current>,
+        depth: usize,
+    ) {
         let mut font = font;
         let mut saved: Vec<Option<Current>> = Vec::new();
         for operation in operations {
@@ -267,7 +273,8 @@ impl<'a> Flattener<'a> {
         let document = self.document;
         let objects = resources.and_then(|resources| resolve(document, resources, b"XObject"));
         let Some(Object::Dictionary(objects)) = objects else { return };
-        let Some(Ok((Some(id), Object::Stream(form)))) = objects.get(name).ok().map(|object| document.dereference(object))
+        let Some(Ok((Some(id), Object::Stream(form)))) =
+            objects.get(name).ok().map(|object| document.dereference(object))
         else {
             return;
         };

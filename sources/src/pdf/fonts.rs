@@ -134,7 +134,8 @@ fn order_composite(document: &Document, font: &Dictionary, mut copy: Dictionary)
 
 /// Widths in the form that lists each: `c [w w w]`. The form for ranges (`c c w`) is misread further down.
 fn widths_of_composite(document: &Document, widths: &[Object]) -> Vec<Object> {
-    let number = |at: usize| widths.get(at).and_then(|object| document.dereference(object).ok()).map(|(_, object)| object);
+    let number =
+        |at: usize| widths.get(at).and_then(|object| document.dereference(object).ok()).map(|(_, object)| object);
     let mut out = Vec::new();
     let (mut at, mut n) = (0, 0);
     while let Some(Object::Integer(first)) = number(at) {
@@ -278,7 +279,8 @@ fn codes_in_ranges(bytes: &[u8]) -> u64 {
     ranges
         .map(|part| {
             let mut numbers = part.split('<').skip(1).map(|rest| {
-                let digits: String = rest.chars().take_while(|c| *c != '>').filter(char::is_ascii_hexdigit).take(16).collect();
+                let digits: String =
+                    rest.chars().take_while(|c| *c != '>').filter(char::is_ascii_hexdigit).take(16).collect();
                 u64::from_str_radix(&digits, 16).unwrap_or(0)
             });
             let mut codes = 0u64;

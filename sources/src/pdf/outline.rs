@@ -86,8 +86,8 @@ fn words(text: &str) -> String {
 fn keys(line: &str) -> Vec<String> {
     let line = words(line);
     let (number, rest) = line.split_once(' ').unwrap_or_default();
-    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
-        && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_number =
+        number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(|c| c.is_ascii_digit() || c == '.');
     let rest = rest.to_string();
     if is_number { vec![rest, line] } else { vec![line] }
 }

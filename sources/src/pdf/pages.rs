@@ -36,7 +36,8 @@ impl Pages {
 pub(super) fn read(document: &mut Document, limits: &Limits) -> Result<Pages, Parked> {
     let ids: Vec<ObjectId> = document.get_pages().into_values().collect();
     let left_out = ids.len().saturating_sub(limits.pdf_pages);
-    let mut reader = Reader { stage: Stage::set_up(document)?, fonts: Fonts::default(), limits, room: limits.text_bytes };
+    let mut reader =
+        Reader { stage: Stage::set_up(document)?, fonts: Fonts::default(), limits, room: limits.text_bytes };
     let mut pages = Pages { texts: Vec::new(), damaged: 0, left_out };
     for batch in ids[..ids.len() - left_out].chunks(BATCH) {
         let flats: Vec<Flat> = batch
@@ -48,9 +49,12 @@ pub(super) fn read(document: &mut Document, limits: &Limits) -> Result<Pages, Pa
         let (texts, failed) = match reader.play(document, flats) {
             Play::Whole(texts) => (texts, vec![false; batch.len()]),
             // Somewhere in the batch is a page that it fails on.
-            Play::Broken(_) => {
-                batch.iter().map(|id| reader.read_alone(document, *id)).collect::<Result<Vec<_>, _>>()?.into_iter().unzip()
-            }
+            Play::Broken(_) => batch
+                .iter()
+                .map(|id| reader.read_alone(document, *id))
+                .collect::<Result<Vec<_>, _>>()?
+                .into_iter()
+                .unzip(),
             Play::Full => return Err(Parked::new(ParkReason::TooLarge, "its text is larger than a source may have")),
         };
         pages.damaged += incomplete.iter().zip(&failed).filter(|(incomplete, failed)| **incomplete || **failed).count();
@@ -98,7 +102,11 @@ impl Reader<'_> {
                     for (name, key) in origins {
                         let probe = Flat {
                             operations: only_font(&operations, &name),
-                            fonts: fonts.iter().filter(|(n, _)| **n == name).map(|(n, f)| (n.clone(), f.clone())).collect(),
+                            fonts: fonts
+                                .iter()
+                                .filter(|(n, _)| **n == name)
+                                .map(|(n, f)| (n.clone(), f.clone()))
+                                .collect(),
                             ..Flat::default()
                         };
                         if let Play::Broken(_) = self.play(document, vec![probe]) {
@@ -170,13 +178,14 @@ impl Stage {
         let number = |n: u32| last.checked_add(n).map(|number| (number, 0));
         match (number(1), number(2), number(3), number(4)) {
             (Some(catalog), Some(tree), Some(page), Some(content)) => {
-                document.objects.insert(
-                    catalog,
-                    Object::Dictionary(dictionary! { "Type" => "Catalog", "Pages" => tree }),
-                );
+                document
+                    .objects
+                    .insert(catalog, Object::Dictionary(dictionary! { "Type" => "Catalog", "Pages" => tree }));
                 document.objects.insert(
                     tree,
-                    Object::Dictionary(dictionary! { "Type" => "Pages", "Kids" => vec![Object::Reference(page)], "Count" => 1 }),
+                    Object::Dictionary(
+                        dictionary! { "Type" => "Pages", "Kids" => vec![Object::Reference(page)], "Count" => 1 },
+                    ),
                 );
                 document.trailer.set("Root", catalog);
                 Ok(Stage { catalog, tree, page, content })
@@ -200,10 +209,13 @@ impl Stage {
             fonts.extend(flat.fonts);
         }
         let mut resources = Dictionary::new();
-        resources.set("Font", fonts.into_iter().fold(Dictionary::new(), |mut dictionary, (name, font)| {
-            dictionary.set(name, font);
-            dictionary
-        }));
+        resources.set(
+            "Font",
+            fonts.into_iter().fold(Dictionary::new(), |mut dictionary, (name, font)| {
+                dictionary.set(name, font);
+                dictionary
+            }),
+        );
         let content = Content { operations }.encode().unwrap_or_default();
         document.objects.insert(self.content, Object::Stream(Stream::new(Dictionary::new(), content)));
         document.objects.insert(

@@ -40,7 +40,8 @@ fn page(content: &[u8], font: &str, more: &[Vec<u8>]) -> Vec<u8> {
     let mut objects = vec![
         b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
         b"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]>>".to_vec(),
-        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R/Y 7 0 R>>>>>>".to_vec(),
+        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R/Y 7 0 R>>>>>>"
+            .to_vec(),
         stream("", content),
         font.as_bytes().to_vec(),
     ];
@@ -78,7 +79,10 @@ fn text_in_forms() {
 
 #[test]
 fn forms_inside_themselves_end() {
-    let form = stream("/Subtype/Form/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R/Y 6 0 R>>>>", b"BT /F 9 Tf (x) Tj ET /X Do /Y Do");
+    let form = stream(
+        "/Subtype/Form/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R/Y 6 0 R>>>>",
+        b"BT /F 9 Tf (x) Tj ET /X Do /Y Do",
+    );
     let envelope = read(&page(b"/X Do", HELVETICA, &[form]));
     assert!(envelope.text.starts_with('x') && note(&envelope, "pages_damaged") == Some(1));
 }
@@ -86,7 +90,10 @@ fn forms_inside_themselves_end() {
 #[test]
 fn pictures_and_scans_have_no_text() {
     let picture = stream("/Subtype/Image/Width 9/Height 9/Filter/DCTDecode", b"\xff\xd8 (not) Tj \xff");
-    assert_eq!(reason("file:///a.pdf", None, &page(b"q 9 0 0 9 0 0 cm /X Do Q", HELVETICA, &[picture])), ParkReason::NoText);
+    assert_eq!(
+        reason("file:///a.pdf", None, &page(b"q 9 0 0 9 0 0 cm /X Do Q", HELVETICA, &[picture])),
+        ParkReason::NoText
+    );
     assert_eq!(reason("file:///a.pdf", None, &page(b"", HELVETICA, &[])), ParkReason::NoText);
 }
 
@@ -115,15 +122,39 @@ fn fonts_that_are_out_of_order() {
     for (font, more, expected) in [
         ("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/StandardEncoding>>", vec![], "ABC"),
         ("<</Type/Font/Subtype/TrueType/BaseFont/A/Encoding/OddEncoding>>", vec![], "ABC"),
-        ("<</Type/Font/Subtype/Type1/BaseFont/A/FirstChar 65/LastChar 70/Widths[500 500]/Encoding/WinAnsiEncoding>>", vec![], "ABC"),
-        ("<</Type/Font/Subtype/Type1/FirstChar 65/LastChar 67/Widths[500/x 8 0 R]/Encoding<</Differences[65/a/b/c 300/d]>>>>", vec![], "abc"),
+        (
+            "<</Type/Font/Subtype/Type1/BaseFont/A/FirstChar 65/LastChar 70/Widths[500 500]/Encoding/WinAnsiEncoding>>",
+            vec![],
+            "ABC",
+        ),
+        (
+            "<</Type/Font/Subtype/Type1/FirstChar 65/LastChar 67/Widths[500/x 8 0 R]/Encoding<</Differences[65/a/b/c 300/d]>>>>",
+            vec![],
+            "abc",
+        ),
         ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>", vec![good_map], "abc"),
         ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode/Odd/Encoding/WinAnsiEncoding>>", vec![], "ABC"),
         // Maps that unfold to more than there is memory, recurse, or are none.
-        ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>", vec![map("1 beginbfrange <00000000> <ffffffff> <0041> endbfrange")], "ABC"),
-        ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>", vec![map(&"[".repeat(100_000))], "ABC"),
-        ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>", vec![map("1 beginbfchar oops")], "ABC"),
-        ("<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>", vec![map("1 beginbfrange <41> <43> <006100620063> endbfrange")], "ABC"),
+        (
+            "<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>",
+            vec![map("1 beginbfrange <00000000> <ffffffff> <0041> endbfrange")],
+            "ABC",
+        ),
+        (
+            "<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>",
+            vec![map(&"[".repeat(100_000))],
+            "ABC",
+        ),
+        (
+            "<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>",
+            vec![map("1 beginbfchar oops")],
+            "ABC",
+        ),
+        (
+            "<</Type/Font/Subtype/Type1/BaseFont/A/ToUnicode 6 0 R/Encoding/WinAnsiEncoding>>",
+            vec![map("1 beginbfrange <41> <43> <006100620063> endbfrange")],
+            "ABC",
+        ),
     ] {
         let envelope = read(&page(b"BT /F 10 Tf (ABC) Tj ET", font, &more));
         assert_eq!(envelope.text, expected, "{font}");
@@ -134,7 +165,9 @@ fn fonts_that_are_out_of_order() {
 fn composite_fonts() {
     let map = stream("", b"1 beginbfrange <0001> <0003> <7d4c> endbfrange 1 beginbfchar <0009> <0020> endbfchar");
     let font = |descendant: &str| {
-        format!("<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/ToUnicode 6 0 R/DescendantFonts[{descendant}]>>")
+        format!(
+            "<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/ToUnicode 6 0 R/DescendantFonts[{descendant}]>>"
+        )
     };
     let content = b"BT /F 10 Tf <000100020009> Tj <0003> Tj ET";
     for descendant in [
@@ -155,7 +188,8 @@ fn composite_fonts() {
 fn a_font_without_hope_takes_nothing_with_it() {
     let odd = "<</Type/Font/Subtype/Type3/Encoding<<>>/FirstChar 0/Widths[1]>>";
     let content = b"BT /F 10 Tf (lost) Tj /G 10 Tf 14 TL (kept) ' ET";
-    let bytes = String::from_utf8(page(content, odd, &[HELVETICA.into()])).unwrap().replace("/F 5 0 R", "/F 5 0 R/G 6 0 R");
+    let bytes =
+        String::from_utf8(page(content, odd, &[HELVETICA.into()])).unwrap().replace("/F 5 0 R", "/F 5 0 R/G 6 0 R");
     let envelope = read(bytes.as_bytes());
     assert!(envelope.text.contains("kept"), "{}", envelope.text);
     assert_eq!(note(&envelope, "pages_damaged"), Some(1));

@@ -24,17 +24,14 @@ pub(crate) fn under(
     bytes: &[u8],
 ) -> (Vec<SignalEnvelope>, Vec<ParkedItem>, Result<Summary, Parked>) {
     let (mut envelopes, mut parked) = (Vec::new(), Vec::new());
-    let summary = read_source(
-        &Registry::standard().with_limits(limits),
-        &Input::new(address, declared, bytes),
-        &mut |item| {
+    let summary =
+        read_source(&Registry::standard().with_limits(limits), &Input::new(address, declared, bytes), &mut |item| {
             match item {
                 Ok(envelope) => envelopes.push(envelope),
                 Err(item) => parked.push(item),
             }
             ControlFlow::Continue(())
-        },
-    );
+        });
     (envelopes, parked, summary)
 }
 
@@ -98,7 +95,10 @@ fn a_zip_bomb_is_a_zip() {
     }
     let mut zip = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\x7f\x05\0\0\0a.txt".to_vec();
     zip.extend(deflate.finish().unwrap());
-    assert_eq!(reason("file:///a.txt", Some("txt"), &zip), ParkReason::NoAdapter { media_type: "application/zip".into() });
+    assert_eq!(
+        reason("file:///a.txt", Some("txt"), &zip),
+        ParkReason::NoAdapter { media_type: "application/zip".into() }
+    );
 }
 
 #[test]
@@ -190,8 +190,8 @@ fn lookalikes() -> impl Strategy<Value = Vec<u8>> {
         b"PK\x03\x04",
     ];
     let edit = (any::<prop::sample::Index>(), any::<u8>(), 0u8..4);
-    (prop::sample::select(heads), prop::collection::vec(edit, 0..12), prop::collection::vec(any::<u8>(), 0..40)).prop_map(
-        |(head, edits, tail)| {
+    (prop::sample::select(heads), prop::collection::vec(edit, 0..12), prop::collection::vec(any::<u8>(), 0..40))
+        .prop_map(|(head, edits, tail)| {
             let mut bytes = [head, &tail].concat();
             for (at, byte, how) in edits {
                 let at = at.index(bytes.len());
@@ -209,12 +209,19 @@ fn lookalikes() -> impl Strategy<Value = Vec<u8>> {
                 }
             }
             bytes
-        },
-    )
+        })
 }
 
 fn declared() -> impl Strategy<Value = Option<&'static str>> {
-    prop::option::of(prop::sample::select(vec!["txt", "md", "html", "pdf", "jsonl", "json", "text/csv; charset=utf-16"]))
+    prop::option::of(prop::sample::select(vec![
+        "txt",
+        "md",
+        "html",
+        "pdf",
+        "jsonl",
+        "json",
+        "text/csv; charset=utf-16",
+    ]))
 }
 
 /// Any bytes end as envelopes that keep their rules, or as parked with a reason other than a panic.

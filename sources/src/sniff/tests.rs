@@ -67,7 +67,11 @@ fn archives_are_told_apart_unopened() {
         bytes
     };
     check(&entry("mimetype", "application/epub+zip"), None, "application/epub+zip");
-    check(&entry("mimetype", "application/vnd.oasis.opendocument.text"), None, "application/vnd.oasis.opendocument.text");
+    check(
+        &entry("mimetype", "application/vnd.oasis.opendocument.text"),
+        None,
+        "application/vnd.oasis.opendocument.text",
+    );
     check(&entry("mimetype", "application/x-other"), None, "application/zip");
     let docx = [entry("[Content_Types].xml", "<x/>"), entry("word/document.xml", "<x/>")].concat();
     check(&docx, None, "application/vnd.openxmlformats-officedocument.wordprocessingml.document");
