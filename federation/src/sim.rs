@@ -412,7 +412,6 @@ impl Simulation {
                     }
                 }
                 Effect::Write(write) => {
-                    let write = Box::new(write);
                     let wait = Duration(1 + self.random.below(WRITE_MS_MAX));
                     let node = at;
                     self.queue_in(wait, Occurrence::Write { node, life, write });
@@ -461,7 +460,7 @@ impl Simulation {
 
     fn boot(&mut self, at: usize) -> Result<(), SimError> {
         let now = self.now;
-        let seed = self.random.next();
+        let seed = self.random.number();
         let node = self.node(at)?;
         node.boot(node.clock(now), seed)?;
         let life = node.life;

@@ -5,6 +5,8 @@ pub mod audit;
 pub mod bundles;
 pub mod care;
 pub mod docs;
+pub mod envelope;
+pub mod gravity;
 pub mod health;
 pub mod ingest;
 pub mod jobs;
@@ -54,6 +56,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(peers::routes)
         .configure(trust::routes)
         .configure(audit::routes)
+        .configure(gravity::routes)
         .configure(tokens::routes)
         .configure(care::routes)
         .configure(docs::routes);

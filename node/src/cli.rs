@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bundle, care, config, ingest, init, jobs, notices, org, peers, search, sources, token, trust,
-    up,
+    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search, sources,
+    token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -95,6 +95,8 @@ enum Command {
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
     Audit(audit::AuditArgs),
+    /// Say what independent corroboration would let rise
+    Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
     Token(token::TokenArgs),
     /// Build the text index anew from the store
@@ -202,6 +204,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Peers(args) => peers::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
@@ -241,6 +244,7 @@ mod tests {
             "plumb org certify r --root d --install h --valid 10d",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
             "plumb audit list --action a --before 3 --limit 5",
+            "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",

@@ -17,6 +17,7 @@ use plumb_core::notice::{Effect, NOTICE_BYTES_MAX, Notice};
 use plumb_core::trust::Roots;
 use serde::Serialize;
 
+use crate::api::envelope;
 use crate::clock;
 
 /// Reads a bundle file. What is larger than any bundle is not read.
@@ -84,7 +85,7 @@ pub struct ReplayView {
     /// The CID of the answer as it was composed again.
     pub replayed: String,
     /// The answer as it was composed again.
-    pub answer: Answer,
+    pub answer: envelope::Answer,
 }
 
 /// Composes the answer of a bundle again. Gives its canonical bytes beside the view.
@@ -95,7 +96,7 @@ pub fn replayed(car: &[u8]) -> Result<(ReplayView, Vec<u8>), BundleError> {
         equal: block.cid == contents.bundle.answer,
         given: contents.bundle.answer.to_string(),
         replayed: block.cid.to_string(),
-        answer: block.decode()?,
+        answer: block.decode::<Answer>()?.into(),
     };
     Ok((view, block.bytes))
 }

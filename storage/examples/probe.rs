@@ -28,15 +28,47 @@ impl Dice {
     }
 }
 fn event() -> AuditEvent {
-    AuditEvent { at: Timestamp(0), actor: "a".into(), action: "b".into(), subject: "c".into(), outcome: "ok".into(), detail: "".into() }
+    AuditEvent {
+        at: Timestamp(0),
+        actor: "a".into(),
+        action: "b".into(),
+        subject: "c".into(),
+        outcome: "ok".into(),
+        detail: "".into(),
+    }
 }
 fn block(n: u32, text: String) -> RawBlock {
-    RawBlock::encode(&Chunk { tag: ChunkTag, source: RawBlock::raw(vec![]).cid, ordinal: n, start: 0, end: 0, title: "t".into(), headings: vec![], page: None, text }).unwrap()
+    RawBlock::encode(&Chunk {
+        tag: ChunkTag,
+        source: RawBlock::raw(vec![]).cid,
+        ordinal: n,
+        start: 0,
+        end: 0,
+        title: "t".into(),
+        headings: vec![],
+        page: None,
+        text,
+    })
+    .unwrap()
 }
 fn unit_of(cid: cid::Cid, class: Sensitivity, team: &str) -> KnowledgeUnit {
     let node = SecretKey::from_seed([1; 32]).public();
-    KnowledgeUnit { chunk: cid, source: cid, kind: KnowledgeType::Context, scope: team.parse().unwrap(), sensitivity: class,
-        origin: Origin { source_type: SourceType::Document, source_ref: "f".into(), creator: None, publisher: node, org: node, department: "department-operations".parse().unwrap() }, state: UnitState::Active }
+    KnowledgeUnit {
+        chunk: cid,
+        source: cid,
+        kind: KnowledgeType::Context,
+        scope: team.parse().unwrap(),
+        sensitivity: class,
+        origin: Origin {
+            source_type: SourceType::Document,
+            source_ref: "f".into(),
+            creator: None,
+            publisher: node,
+            org: node,
+            department: "department-operations".parse().unwrap(),
+        },
+        state: UnitState::Active,
+    }
 }
 fn pct(mut v: Vec<f64>) -> String {
     v.sort_by(f64::total_cmp);
@@ -52,17 +84,24 @@ fn main() {
         std::thread::scope(|s| {
             for k in 0..threads {
                 let store = &store;
-                s.spawn(move || for n in 0..per {
-                    let mut c = Change::new(event());
-                    c.put(Keyspace::Jobs, format!("{threads}-{k}-{n}").as_bytes(), vec![0; 1000]);
-                    store.commit(c).unwrap();
+                s.spawn(move || {
+                    for n in 0..per {
+                        let mut c = Change::new(event());
+                        c.put(Keyspace::Jobs, format!("{threads}-{k}-{n}").as_bytes(), vec![0; 1000]);
+                        store.commit(c).unwrap();
+                    }
                 });
             }
         });
         println!("{threads} threads: {:.0} commits/s", (per * threads) as f64 / t.elapsed().as_secs_f64());
     }
     let mut dice = Dice(1);
-    let texts: Vec<RawBlock> = (0..n_docs).map(|n| { let k = 60 + dice.next() % 120; block(n, dice.text(k)) }).collect();
+    let texts: Vec<RawBlock> = (0..n_docs)
+        .map(|n| {
+            let k = 60 + dice.next() % 120;
+            block(n, dice.text(k))
+        })
+        .collect();
     let t = Instant::now();
     let mut chunks = Vec::new();
     for (g, group) in texts.chunks(20).enumerate() {
@@ -107,13 +146,15 @@ fn main() {
         }
         println!("{what}: stats {}; candidates {} ({n} hits)", pct(a), pct(b));
     };
-    let team = Access::Part(Clause { scopes: [ "team-3".parse().unwrap() ].into(), ..Clause::default() });
+    let team = Access::Part(Clause { scopes: ["team-3".parse().unwrap()].into(), ..Clause::default() });
     search(&index, &mut dice, &Access::Whole, "whole, 3 words");
     search(&index, &mut dice, &team, "a tenth, 3 words");
     let t = Instant::now();
     for group in chunks.chunks(500).step_by(20) {
         let mut c = Change::new(event());
-        for cid in group { c.delete_unit(cid); }
+        for cid in group {
+            c.delete_unit(cid);
+        }
         store.commit(c).unwrap();
     }
     index.flush_to(store.position()).unwrap();

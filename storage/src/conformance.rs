@@ -48,7 +48,11 @@ fn what_is_put_is_got(store: &Store) {
     assert_eq!(store.get(Keyspace::Jobs, b"b").unwrap(), None);
     // Within a change the last step on a key counts.
     let mut third = change();
-    third.put(Keyspace::Jobs, b"a", b"3".to_vec()).delete(Keyspace::Jobs, b"a").put(Keyspace::Jobs, b"a", b"4".to_vec());
+    third.put(Keyspace::Jobs, b"a", b"3".to_vec()).delete(Keyspace::Jobs, b"a").put(
+        Keyspace::Jobs,
+        b"a",
+        b"4".to_vec(),
+    );
     store.commit(third).unwrap();
     assert_eq!(store.get(Keyspace::Jobs, b"a").unwrap(), Some(b"4".to_vec()));
 }
@@ -103,11 +107,11 @@ fn a_change_is_whole_or_nothing(store: &Store) {
     let block = RawBlock::raw(b"evidence".to_vec());
     let cid = block.cid;
     let mut refused = change();
-    refused
-        .put_block(block)
-        .put(Keyspace::Jobs, b"a", b"1".to_vec())
-        .index(IndexOp::Remove { chunk: cid })
-        .expect(Keyspace::Jobs, b"a", Some(b"0".to_vec()));
+    refused.put_block(block).put(Keyspace::Jobs, b"a", b"1".to_vec()).index(IndexOp::Remove { chunk: cid }).expect(
+        Keyspace::Jobs,
+        b"a",
+        Some(b"0".to_vec()),
+    );
     let before = (store.position(), store.audit_head());
     assert!(matches!(store.commit(refused), Err(StorageError::Conflict { keyspace: Keyspace::Jobs, .. })));
     assert!(!store.has(&cid).unwrap());
@@ -244,8 +248,12 @@ fn every_change_is_in_the_audit_log(store: &Store) {
     assert_eq!(head.size, 3);
     assert_ne!(head.root, empty.root);
     let events = store.audit_events(1, 10).unwrap();
-    assert_eq!(events.iter().map(|e| (e.0, e.1.action.as_str())).collect::<Vec<_>>(), [(1, "test.more"), (2, "test.change")]);
-    let leaves: Vec<_> = store.rows(Keyspace::Audit, &[]).map(|row| plumb_core::log::leaf_hash(&row.unwrap().1)).collect();
+    assert_eq!(
+        events.iter().map(|e| (e.0, e.1.action.as_str())).collect::<Vec<_>>(),
+        [(1, "test.more"), (2, "test.change")]
+    );
+    let leaves: Vec<_> =
+        store.rows(Keyspace::Audit, &[]).map(|row| plumb_core::log::leaf_hash(&row.unwrap().1)).collect();
     assert_eq!(plumb_core::log::root_of(&leaves), head.root, "the head is that of RFC 6962 over the leaves");
 }
 
@@ -289,7 +297,10 @@ fn units_lead_to_index_operations(store: &Store) {
         assert_eq!(crate::units::unit(store, &cid).unwrap().as_ref(), Some(&unit));
         assert_eq!(crate::units::live_ops(store).count(), 0);
     }
-    assert!(matches!(store.outbox(Position(1), 9).unwrap()[..], [(_, IndexOp::Remove { .. }), (_, IndexOp::Remove { .. })]));
+    assert!(matches!(
+        store.outbox(Position(1), 9).unwrap()[..],
+        [(_, IndexOp::Remove { .. }), (_, IndexOp::Remove { .. })]
+    ));
 }
 
 /// Counters that many threads raise by compare-and-set: no raise is lost, none is counted twice.
@@ -307,9 +318,11 @@ fn many_threads_lose_nothing(store: &Store) {
                             let found = store.get(Keyspace::Settings, b"counter").unwrap();
                             let n = found.as_ref().map_or(0, |v| u64::from_be_bytes(v[..].try_into().unwrap()));
                             let mut raise = change();
-                            raise
-                                .expect(Keyspace::Settings, b"counter", found)
-                                .put(Keyspace::Settings, b"counter", (n + 1).to_be_bytes().to_vec());
+                            raise.expect(Keyspace::Settings, b"counter", found).put(
+                                Keyspace::Settings,
+                                b"counter",
+                                (n + 1).to_be_bytes().to_vec(),
+                            );
                             match store.commit(raise) {
                                 Ok(_) => break,
                                 Err(StorageError::Conflict { .. }) => refused += 1,

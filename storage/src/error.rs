@@ -144,7 +144,9 @@ pub enum StorageError {
         key: String,
     },
     /// A stored value of a shape that is not known here.
-    #[error("a value in {keyspace} has shape {found} and shape {known} was expected; use a newer version of the program")]
+    #[error(
+        "a value in {keyspace} has shape {found} and shape {known} was expected; use a newer version of the program"
+    )]
     Shape {
         /// Where.
         keyspace: Keyspace,
@@ -187,7 +189,5 @@ pub enum StorageError {
 
 /// A key as people can read it: what is printable stays, the rest becomes hex.
 pub(crate) fn printable(key: &[u8]) -> String {
-    key.iter()
-        .map(|b| if b.is_ascii_graphic() { char::from(*b).to_string() } else { format!("\\x{b:02x}") })
-        .collect()
+    key.iter().map(|b| if b.is_ascii_graphic() { char::from(*b).to_string() } else { format!("\\x{b:02x}") }).collect()
 }

@@ -92,10 +92,7 @@ impl Keyspace {
 
     /// Whether only this crate writes it: a plain [`Change::put`](crate::Change::put) there is refused.
     pub const fn is_reserved(self) -> bool {
-        matches!(
-            self,
-            Keyspace::Blocks | Keyspace::Holds | Keyspace::Outbox | Keyspace::Audit | Keyspace::Meta
-        )
+        matches!(self, Keyspace::Blocks | Keyspace::Holds | Keyspace::Outbox | Keyspace::Audit | Keyspace::Meta)
     }
 
     /// The whole key of a row.

@@ -63,12 +63,7 @@ pub trait Blocks: Send + Sync {
 /// Conveniences over any [`Records`].
 pub trait RecordsExt: Records {
     /// The value of a key, decoded as the given shape.
-    fn value<T: DeserializeOwned>(
-        &self,
-        keyspace: Keyspace,
-        shape: u8,
-        key: &[u8],
-    ) -> Result<Option<T>, StorageError> {
+    fn value<T: DeserializeOwned>(&self, keyspace: Keyspace, shape: u8, key: &[u8]) -> Result<Option<T>, StorageError> {
         self.get(keyspace, key)?.map(|bytes| stored::decode(keyspace, shape, &bytes)).transpose()
     }
 
@@ -79,7 +74,13 @@ pub trait RecordsExt: Records {
 
     /// Every row whose key begins with `prefix`, read page by page.
     fn rows<'a>(&'a self, keyspace: Keyspace, prefix: &[u8]) -> Rows<'a, Self> {
-        Rows { records: self, keyspace, prefix: prefix.to_vec(), next: Some(prefix.to_vec()), page: Vec::new().into_iter() }
+        Rows {
+            records: self,
+            keyspace,
+            prefix: prefix.to_vec(),
+            next: Some(prefix.to_vec()),
+            page: Vec::new().into_iter(),
+        }
     }
 }
 

@@ -40,10 +40,7 @@ pub(crate) fn settle(engine: &dyn Engine, migrations: &[Migration], target: u32)
         return Err(StorageError::Newer { found, known: target });
     }
     for from in found..target {
-        let step = migrations
-            .iter()
-            .find(|m| m.from == from)
-            .ok_or(StorageError::TooOld { found, known: target })?;
+        let step = migrations.iter().find(|m| m.from == from).ok_or(StorageError::TooOld { found, known: target })?;
         tracing::info!(from, to = from + 1, what = step.what, "migrating the store");
         let mut batch = (step.run)(engine)?;
         batch.insert(key.clone(), Some(version_row(from + 1)?));

@@ -26,8 +26,9 @@ pub fn shape(bytes: &[u8]) -> Option<u8> {
 /// Decodes a value of the given shape and refuses any other.
 pub fn decode<T: DeserializeOwned>(keyspace: Keyspace, expected: u8, bytes: &[u8]) -> Result<T, StorageError> {
     match bytes.split_first() {
-        Some((found, body)) if *found == expected => serde_ipld_dagcbor::from_slice(body)
-            .map_err(|e| StorageError::Decode { keyspace, reason: e.to_string() }),
+        Some((found, body)) if *found == expected => {
+            serde_ipld_dagcbor::from_slice(body).map_err(|e| StorageError::Decode { keyspace, reason: e.to_string() })
+        }
         Some((found, _)) => Err(StorageError::Shape { keyspace, found: *found, known: expected }),
         None => Err(StorageError::Decode { keyspace, reason: "it is empty".into() }),
     }

@@ -39,7 +39,11 @@ fn a_store_is_there_again_when_it_is_opened_again() {
     let (id, head) = {
         let store = Store::open(dir.path(), OPTIONS).unwrap();
         let mut put = change();
-        put.put_block(block.clone()).index(IndexOp::Remove { chunk: block.cid }).put(Keyspace::Jobs, b"a", b"1".to_vec());
+        put.put_block(block.clone()).index(IndexOp::Remove { chunk: block.cid }).put(
+            Keyspace::Jobs,
+            b"a",
+            b"1".to_vec(),
+        );
         store.commit(put).unwrap();
         (store.id(), store.audit_head())
     };

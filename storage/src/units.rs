@@ -23,9 +23,7 @@ pub fn unit(records: &(impl Records + ?Sized), chunk: &Cid) -> Result<Option<Kno
 }
 
 /// Every unit, in order of chunk.
-pub fn all_units<R: Records + ?Sized>(
-    records: &R,
-) -> impl Iterator<Item = Result<KnowledgeUnit, StorageError>> + '_ {
+pub fn all_units<R: Records + ?Sized>(records: &R) -> impl Iterator<Item = Result<KnowledgeUnit, StorageError>> + '_ {
     records.rows(Keyspace::Units, &[]).map(|row| stored::decode(Keyspace::Units, SHAPE, &row?.1))
 }
 

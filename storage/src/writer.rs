@@ -42,10 +42,17 @@ const GROUP_BYTES: usize = 32 * 1024 * 1024;
 type Answer = Result<Position, StorageError>;
 
 enum Message {
-    Commit { change: Box<Prepared>, answer: SyncSender<Answer> },
+    Commit {
+        change: Box<Prepared>,
+        answer: SyncSender<Answer>,
+    },
     /// Answered like a change, without being one.
-    Barrier { answer: SyncSender<Answer> },
-    Trim { up_to: u64 },
+    Barrier {
+        answer: SyncSender<Answer>,
+    },
+    Trim {
+        up_to: u64,
+    },
 }
 
 /// What the writer knows, as far as others may look at it.

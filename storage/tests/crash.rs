@@ -98,23 +98,22 @@ fn step(thread: u64, n: u64) -> Change {
         detail: String::new(),
     });
     let done = (n > 0).then(|| n.to_be_bytes().to_vec());
-    change
-        .expect(Keyspace::Settings, &thread.to_be_bytes(), done)
-        .put(Keyspace::Settings, &thread.to_be_bytes(), (n + 1).to_be_bytes().to_vec());
+    change.expect(Keyspace::Settings, &thread.to_be_bytes(), done).put(
+        Keyspace::Settings,
+        &thread.to_be_bytes(),
+        (n + 1).to_be_bytes().to_vec(),
+    );
     if takes_back(n) {
         let block = chunk(thread, n - 2);
-        change
-            .delete_unit(&block.cid)
-            .release(&block.cid, b"unit")
-            .delete(Keyspace::Answers, &key(thread, n - 2));
+        change.delete_unit(&block.cid).release(&block.cid, b"unit").delete(Keyspace::Answers, &key(thread, n - 2));
     } else {
         let block = chunk(thread, n);
         let unit = unit_of(&block, n);
-        change
-            .hold(&block.cid, b"unit")
-            .put_block(block)
-            .put_unit(&unit)
-            .put(Keyspace::Answers, &key(thread, n), long_value(thread, n));
+        change.hold(&block.cid, b"unit").put_block(block).put_unit(&unit).put(
+            Keyspace::Answers,
+            &key(thread, n),
+            long_value(thread, n),
+        );
     }
     change
 }
@@ -231,7 +230,8 @@ fn check(dir: &Path, acknowledged: &BTreeMap<u64, u64>, round: u64) {
     }
     let head = store.audit_verify().unwrap();
     assert_eq!(head.size, total, "round {round}: one event for each change");
-    let mut events: Vec<_> = store.audit_events(0, usize::MAX).unwrap().into_iter().map(|(_, e)| (e.actor, e.at)).collect();
+    let mut events: Vec<_> =
+        store.audit_events(0, usize::MAX).unwrap().into_iter().map(|(_, e)| (e.actor, e.at)).collect();
     events.sort();
     events.dedup();
     assert_eq!(events.len() as u64, total);

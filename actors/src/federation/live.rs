@@ -31,8 +31,6 @@ use crate::verification::{ApplyNotice, NoteAcknowledgement, Verification};
 const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a hello may take.
 const HELLO: Duration = Duration::from_secs(8);
-/// When an address is tried again whose hello failed.
-const REDIAL_AFTER: Duration = Duration::from_secs(2);
 /// Gossip is tried so often; what it does not reach, the sync does.
 const GOSSIP_TRIES: usize = 5;
 /// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
@@ -308,18 +306,14 @@ impl Live {
         self.remark(peer, reason.to_string());
         tracing::info!(%peer, %reason, "closed");
         let network = self.link.network.clone();
-        // A hello that broke off says nothing of who it was with: it is tried again. A refusal waits for an operator.
+        // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
+        // operator.
         let is_passing = matches!(
             reason,
             admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
         );
-        let bootstrap = self.link.bootstrap.clone();
         actix::spawn(async move {
-            let _ = network.disconnect(peer).await;
-            if is_passing {
-                tokio::time::sleep(REDIAL_AFTER).await;
-                dial_all(&network, &bootstrap).await;
-            }
+            let _ = if is_passing { network.close(peer).await } else { network.disconnect(peer).await };
         });
     }
 

@@ -14,7 +14,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +24,7 @@ impl Random {
 
     /// A number below `n`; 0 if there is none. The bias is below 2⁻³² for every `n` that is used here.
     pub fn below(&mut self, n: u64) -> u64 {
-        let wide = u128::from(self.next()) * u128::from(n);
+        let wide = u128::from(self.number()) * u128::from(n);
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
@@ -41,7 +41,7 @@ impl Random {
 
     /// A generator of its own for one part, so that one more draw there shifts nothing here.
     pub fn child(&mut self) -> Random {
-        Random(self.next())
+        Random(self.number())
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
     fn the_numbers_are_those_of_the_reference() {
         // The first outputs of the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
         let mut random = Random::from_seed(1_234_567);
-        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let first: Vec<u64> = (0..3).map(|_| random.number()).collect();
         assert_eq!(first, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 

@@ -46,7 +46,7 @@ pub(super) enum Effect {
         except: Option<NodeId>,
         packet: Packet,
     },
-    Write(Write),
+    Write(Box<Write>),
     Convicted {
         publisher: NodeId,
     },
@@ -394,7 +394,7 @@ impl Node {
                         let what = format!("entries of {} are taken up", state.publisher);
                         effects.push(Effect::Broke { invariant: "SIM-5", what });
                     }
-                    effects.push(Effect::Write(Write { from, entries, state }));
+                    effects.push(Effect::Write(Box::new(Write { from, entries, state })));
                 }
                 log_sync::Action::Gossip(gossip) => {
                     // A node that lies has its own way to gossip.

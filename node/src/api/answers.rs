@@ -2,10 +2,11 @@
 
 use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
 use actix_web::{get, post};
-use plumb_actors::grounding::{AnswerQuestion, AnswerView, ListAnswers, SavedAnswerView, ShowAnswer};
+use plumb_actors::grounding::{AnswerQuestion, ListAnswers, ShowAnswer};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::envelope::{AnswerReply, SavedAnswerReply};
 use super::{Page, QUICK, check_query, peers_deadline, with_peers};
 use crate::problem::Problem;
 use crate::serve::{Asker, Body, Served};
@@ -37,7 +38,7 @@ pub struct AnswerRequest {
     tag = "ask",
     request_body = AnswerRequest,
     responses(
-        (status = 200, description = "An answer, or an abstention", body = AnswerView),
+        (status = 200, description = "An answer, or an abstention", body = AnswerReply),
         (status = 400, body = Problem), (status = 401, body = Problem),
         (status = 503, body = Problem), (status = 504, body = Problem),
     )
@@ -47,12 +48,12 @@ async fn answer(
     served: Data<Served>,
     Asker(caller): Asker,
     body: Body<AnswerRequest>,
-) -> Result<Json<AnswerView>, Problem> {
+) -> Result<Json<AnswerReply>, Problem> {
     let AnswerRequest { query, peers, deadline_ms, save } = body.value;
     check_query(&query)?;
     let deadline = peers_deadline(deadline_ms)?;
     let message = AnswerQuestion { caller, query, peers, deadline, save };
-    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?))
+    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?.into()))
 }
 
 /// The question of a `GET`.
@@ -68,34 +69,35 @@ pub struct Asked {
 }
 
 /// The same as `POST /v1/answer`, without keeping anything.
-#[utoipa::path(tag = "ask", params(Asked), responses((status = 200, body = AnswerView), (status = 400, body = Problem), (status = 401, body = Problem)))]
+#[utoipa::path(tag = "ask", params(Asked), responses((status = 200, body = AnswerReply), (status = 400, body = Problem), (status = 401, body = Problem)))]
 #[get("/v1/grounded")]
 async fn grounded(
     served: Data<Served>,
     Asker(caller): Asker,
     asked: Query<Asked>,
-) -> Result<Json<AnswerView>, Problem> {
+) -> Result<Json<AnswerReply>, Problem> {
     let Asked { q, peers, deadline_ms } = asked.into_inner();
     check_query(&q)?;
     let deadline = peers_deadline(deadline_ms)?;
     let message = AnswerQuestion { caller, query: q, peers, deadline, save: false };
-    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?))
+    Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?.into()))
 }
 
 /// Lists the saved answers that the caller may read, newest first, as they stand now.
-#[utoipa::path(tag = "ask", params(Page), responses((status = 200, body = Vec<SavedAnswerView>), (status = 401, body = Problem)))]
+#[utoipa::path(tag = "ask", params(Page), responses((status = 200, body = Vec<SavedAnswerReply>), (status = 401, body = Problem)))]
 #[get("/v1/answers")]
 async fn list(
     served: Data<Served>,
     Asker(caller): Asker,
     page: Query<Page>,
-) -> Result<Json<Vec<SavedAnswerView>>, Problem> {
-    Ok(Json(served.node.grounding.ask(ListAnswers { caller, limit: page.limit() }, QUICK).await?))
+) -> Result<Json<Vec<SavedAnswerReply>>, Problem> {
+    let saved = served.node.grounding.ask(ListAnswers { caller, limit: page.limit() }, QUICK).await?;
+    Ok(Json(saved.into_iter().map(SavedAnswerReply::from).collect()))
 }
 
 /// Shows a saved answer as it stands now: with what was withdrawn since.
-#[utoipa::path(tag = "ask", params(("id" = String, Path, description = "The CID of its bundle, or `last`")), responses((status = 200, body = SavedAnswerView), (status = 404, body = Problem)))]
+#[utoipa::path(tag = "ask", params(("id" = String, Path, description = "The CID of its bundle, or `last`")), responses((status = 200, body = SavedAnswerReply), (status = 404, body = Problem)))]
 #[get("/v1/answers/{id}")]
-async fn show(served: Data<Served>, Asker(caller): Asker, id: Path<String>) -> Result<Json<SavedAnswerView>, Problem> {
-    Ok(Json(served.node.grounding.ask(ShowAnswer { caller, bundle: id.into_inner() }, QUICK).await?))
+async fn show(served: Data<Served>, Asker(caller): Asker, id: Path<String>) -> Result<Json<SavedAnswerReply>, Problem> {
+    Ok(Json(served.node.grounding.ask(ShowAnswer { caller, bundle: id.into_inner() }, QUICK).await?.into()))
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use clap::{Args, Subcommand};
-use plumb_actors::grounding::SavedAnswerView;
 
 use super::ask;
+use crate::api::envelope::SavedAnswerReply;
 use crate::cli::Context;
 use crate::client::{escape, with_query};
 use crate::exit::Exit;
@@ -42,7 +42,7 @@ pub async fn run(cx: &Context, args: AnswersArgs) -> anyhow::Result<Exit> {
     match args.verb {
         Verb::List { limit } => {
             let address = with_query("/v1/answers", &[("limit", Some(limit.to_string()))]);
-            let answers: Vec<SavedAnswerView> =
+            let answers: Vec<SavedAnswerReply> =
                 session::with_node(cx, async |client| client.get(&address).await).await?;
             output::emit(cx.json, &answers, || {
                 let mut table = Table::new(&["saved", "state", "question", "bundle"]);
@@ -54,14 +54,14 @@ pub async fn run(cx: &Context, args: AnswersArgs) -> anyhow::Result<Exit> {
         }
         Verb::Show { bundle } => {
             let path = format!("/v1/answers/{}", escape(&bundle));
-            let answer: SavedAnswerView = session::with_node(cx, async |client| client.get(&path).await).await?;
+            let answer: SavedAnswerReply = session::with_node(cx, async |client| client.get(&path).await).await?;
             output::emit(cx.json, &answer, || show(&answer))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn show(saved: &SavedAnswerView) -> String {
+fn show(saved: &SavedAnswerReply) -> String {
     let mut text = String::new();
     for flag in &saved.flags {
         let _ = writeln!(text, "! {flag}");

@@ -4,12 +4,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use plumb_actors::grounding::AnswerView;
 use plumb_actors::retrieval::Coverage;
-use plumb_core::grounding::Answer;
 use plumb_core::measure::Duration;
 
 use crate::api::answers::AnswerRequest;
+use crate::api::envelope::{Answer, AnswerReply};
 use crate::cli::Context;
 use crate::client::escape;
 use crate::exit::Exit;
@@ -52,7 +51,7 @@ pub async fn run(cx: &Context, args: AskArgs) -> anyhow::Result<Exit> {
         save: args.save || args.bundle.is_some(),
     };
     let (view, car) = session::with_node(cx, async |client| {
-        let view: AnswerView = client.post("/v1/answer", &request).await?;
+        let view: AnswerReply = client.post("/v1/answer", &request).await?;
         let car = match (&args.bundle, &view.bundle) {
             (Some(_), Some(bundle)) => Some(client.get_bytes(&format!("/v1/bundles/{}", escape(bundle))).await?),
             _ => None,
@@ -69,7 +68,7 @@ pub async fn run(cx: &Context, args: AskArgs) -> anyhow::Result<Exit> {
     Ok(if view.answer.abstained { Exit::Abstained } else { Exit::Done })
 }
 
-fn show(view: &AnswerView, file: Option<&std::path::Path>) -> String {
+fn show(view: &AnswerReply, file: Option<&std::path::Path>) -> String {
     let mut text = answer(&view.answer);
     if !view.coverage.peers.is_empty() {
         text.push_str(&coverage(&view.coverage));
@@ -87,12 +86,11 @@ fn show(view: &AnswerView, file: Option<&std::path::Path>) -> String {
 pub fn answer(answer: &Answer) -> String {
     let mut text = format!("{}\n", answer.answer.trim_end());
     for (citation, n) in answer.citations.iter().zip(1..) {
-        let place = citation;
-        let page = place.page.map(|p| format!(", page {p}")).unwrap_or_default();
+        let page = citation.page.map(|p| format!(", page {p}")).unwrap_or_default();
         let _ = write!(
             text,
             "\n[{n}] {}\n    {}{page}, bytes {} to {}\n    published by {}\n",
-            place.title, place.uri, place.start, place.end, citation.publisher
+            citation.title, citation.uri, citation.start, citation.end, citation.publisher
         );
         if let Some(notice) = &citation.caution {
             let _ = writeln!(text, "    Caution: notice {notice} speaks of it");

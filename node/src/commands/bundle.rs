@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::ask;
 use crate::api::bundles::MEDIA_TYPE;
+use crate::api::envelope::Answer;
 use crate::cli::Context;
 use crate::client::escape;
 use crate::exit::Exit;
@@ -114,7 +115,7 @@ struct ContentsView {
     query: String,
     sensitivity: String,
     blocks: usize,
-    answer: plumb_core::grounding::Answer,
+    answer: Answer,
     evidence: Vec<EvidenceView>,
     heads: Vec<HeadView>,
 }
@@ -169,7 +170,7 @@ impl From<Contents> for ContentsView {
                     checkpoint: head.checkpoint.to_string(),
                 })
                 .collect(),
-            answer,
+            answer: answer.into(),
         }
     }
 }

@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub const SETTINGS: [Setting; 15] = [
+pub static SETTINGS: [Setting; 15] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",

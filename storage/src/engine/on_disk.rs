@@ -53,8 +53,11 @@ impl DiskEngine {
             // Every batch is flushed before it is acknowledged; a flusher in the background would only disturb.
             .flush_every_ms(None);
         let db = config.open().map_err(failed)?;
-        let log =
-            OpenOptions::new().read(true).write(true).open(path.join("sled").join("db")).map_err(|e| failed(e.into()))?;
+        let log = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path.join("sled").join("db"))
+            .map_err(|e| failed(e.into()))?;
         Ok(DiskEngine { db, log, path: path.to_path_buf(), reserve_bytes, _lock: lock })
     }
 

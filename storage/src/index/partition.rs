@@ -119,7 +119,8 @@ impl Partition {
             return Err("it has other fields".into());
         }
         let payload = index.load_metas().map_err(text)?.payload.unwrap_or_default();
-        let payload: Payload = serde_json::from_str(&payload).map_err(|e| format!("its position cannot be read: {e}"))?;
+        let payload: Payload =
+            serde_json::from_str(&payload).map_err(|e| format!("its position cannot be read: {e}"))?;
         if payload.version != INDEX_VERSION {
             return Err(format!("it is of version {} and not {INDEX_VERSION}", payload.version));
         }

@@ -14,7 +14,11 @@ use crate::store::Store;
 
 /// An operation with the words that it needs.
 pub(super) enum Reading {
-    Entry { class: Sensitivity, entry: Entry, body: String },
+    Entry {
+        class: Sensitivity,
+        entry: Entry,
+        body: String,
+    },
     /// It is to be removed.
     Gone(Cid),
     /// Its block is missing or damaged, so it cannot be found; `plumb doctor` tells of it.
@@ -26,12 +30,7 @@ pub(super) fn read(store: &Store, op: &IndexOp) -> Result<Reading, IndexError> {
         IndexOp::Remove { chunk } => return Ok(Reading::Gone(*chunk)),
         IndexOp::Add { sensitivity, chunk, scope, department, creator } => (
             *sensitivity,
-            Entry {
-                chunk: *chunk,
-                scope: scope.clone(),
-                department: department.clone(),
-                creator: creator.clone(),
-            },
+            Entry { chunk: *chunk, scope: scope.clone(), department: department.clone(), creator: creator.clone() },
         ),
     };
     let chunk = match store.block(&entry.chunk) {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use plumb_core::boundary::Sensitivity;
 
-use super::{IndexOptions, LiveOps};
 use super::error::IndexError;
 use super::partition::{self, Found, Partition};
 use super::reading::{Reading, read};
+use super::{IndexOptions, LiveOps};
 use crate::outbox::Position;
 use crate::store::Store;
 

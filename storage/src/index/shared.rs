@@ -61,11 +61,7 @@ impl Shared {
     }
 
     /// Waits until `done`, or until the writer fails once more than it had, or ends.
-    fn wait_until(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        done: impl Fn(&State) -> bool,
-    ) -> Result<(), IndexError> {
+    fn wait_until(&self, mut state: MutexGuard<'_, State>, done: impl Fn(&State) -> bool) -> Result<(), IndexError> {
         let failures = state.failures;
         loop {
             if done(&state) {

@@ -44,11 +44,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Opens the partitions and brings them up to the store.
-    pub(super) fn open(
-        dir: PathBuf,
-        store: Store,
-        options: IndexOptions,
-    ) -> Result<(Worker, Arc<Shared>), IndexError> {
+    pub(super) fn open(dir: PathBuf, store: Store, options: IndexOptions) -> Result<(Worker, Arc<Shared>), IndexError> {
         let (partitions, rebuilt) = open_all(&dir, &store, &options)?;
         let snapshot = snapshot_of(&partitions, Position::default(), None)?;
         let shared = Arc::new(Shared::new(snapshot));

@@ -48,11 +48,7 @@ fn doc() -> impl Strategy<Value = Doc> {
 }
 
 fn access() -> impl Strategy<Value = Access> {
-    let clause = (
-        proptest::collection::btree_set(0usize..3, 0..3),
-        any::<bool>(),
-        proptest::option::of(1usize..3),
-    )
+    let clause = (proptest::collection::btree_set(0usize..3, 0..3), any::<bool>(), proptest::option::of(1usize..3))
         .prop_map(|(teams, department, person)| Clause {
             scopes: teams.into_iter().map(|t| entity(TEAMS[t])).collect(),
             departments: if department { BTreeSet::from([entity("department-operations")]) } else { BTreeSet::new() },
@@ -66,10 +62,12 @@ fn access() -> impl Strategy<Value = Access> {
 fn elsewhere() -> impl Strategy<Value = TermStats> {
     prop_oneof![
         Just(TermStats::empty(3)),
-        (1u64..1000, 1u64..60, proptest::collection::vec(0u64..1000, 3)).prop_map(|(n_docs, average, freqs)| TermStats {
-            n_docs,
-            n_terms: n_docs * average,
-            doc_freq: freqs.into_iter().map(|f| f.min(n_docs)).collect(),
+        (1u64..1000, 1u64..60, proptest::collection::vec(0u64..1000, 3)).prop_map(|(n_docs, average, freqs)| {
+            TermStats {
+                n_docs,
+                n_terms: n_docs * average,
+                doc_freq: freqs.into_iter().map(|f| f.min(n_docs)).collect(),
+            }
         }),
     ]
 }
@@ -159,7 +157,9 @@ fn pruning_loses_nothing() {
             // Another node with far longer, or far shorter, texts.
             let n_docs = 1 + dice.below(100_000);
             let average = if round % 2 == 0 { 2 } else { 900 };
-            stats.merge(&TermStats { n_docs, n_terms: n_docs * average, doc_freq: vec![n_docs / 3; query.len()] }).unwrap();
+            stats
+                .merge(&TermStats { n_docs, n_terms: n_docs * average, doc_freq: vec![n_docs / 3; query.len()] })
+                .unwrap();
         }
         if round % 10 == 9 {
             stats = TermStats::empty(query.len());
