@@ -124,19 +124,18 @@ impl From<grounding::Answer> for Answer {
 
 impl From<grounding::Citation> for Citation {
     fn from(citation: grounding::Citation) -> Citation {
-        let grounding::Citation { id, place, publisher, support, caution } = citation;
         Citation {
-            id,
-            chunk: place.chunk.to_string(),
-            source: place.source.to_string(),
-            uri: place.uri,
-            title: place.title,
-            start: place.start,
-            end: place.end,
-            page: place.page,
-            publisher: publisher.to_string(),
-            support: support.get(),
-            caution: caution.map(|notice| notice.to_string()),
+            id: citation.id,
+            chunk: citation.chunk.to_string(),
+            source: citation.source.to_string(),
+            uri: citation.uri,
+            title: citation.title,
+            start: citation.start,
+            end: citation.end,
+            page: citation.page,
+            publisher: citation.publisher.to_string(),
+            support: citation.support.get(),
+            caution: citation.caution.map(|notice| notice.to_string()),
         }
     }
 }
