@@ -57,10 +57,12 @@ impl<T: Clone> Late<T> {
     }
 }
 
+type Work<A> = dyn FnOnce(&mut A, &mut <A as Actor>::Context) + Send;
+
 /// Work for an actor, with the way back inside.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Errand<A: Actor>(Box<dyn FnOnce(&mut A, &mut A::Context) + Send>);
+pub struct Errand<A: Actor>(Box<Work<A>>);
 
 impl<A: Actor> Errand<A> {
     /// Does it.

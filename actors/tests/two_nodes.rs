@@ -1,6 +1,8 @@
 //! Two nodes of two organisations in one process, over real sockets: what one publishes the other finds, keeps, and
 //! hears taken back.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::path::Path;
 use std::time::Duration as StdDuration;
 

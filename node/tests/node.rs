@@ -1,5 +1,7 @@
 //! The real program, from outside: what it prints, how it exits, what it answers over HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
 #[path = "node/bundles.rs"]
 mod bundles;
 #[path = "node/homes.rs"]

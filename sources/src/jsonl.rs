@@ -62,10 +62,7 @@ fn read_line(source: &Source, line: &[u8], number: usize, ids: &mut Ids) -> Resu
     let by_number = || format!("line-{number}");
     let park = |fragment: Option<String>, reason: ParkReason, detail: String| ParkedItem {
         fragment: fragment.unwrap_or_else(by_number),
-        parked: Parked::new(
-            reason,
-            if detail.is_empty() { format!("line {number}") } else { format!("line {number}: {detail}") },
-        ),
+        parked: Parked::new(reason, format!("line {number}: {detail}")),
     };
     let limit = source.limits.line_bytes;
     if line.len() > limit {
@@ -79,9 +76,12 @@ fn read_line(source: &Source, line: &[u8], number: usize, ids: &mut Ids) -> Resu
         }
     };
     let record = record::read(&text).map_err(|(reason, detail)| park(None, reason, detail))?;
-    let fragment = record.id.filter(|id| ids.is_new(id)).unwrap_or_else(by_number);
+    // An id that looks like the number of a line could be taken for one.
+    let id = record.id.filter(|id| !id.starts_with("line-") && ids.is_new(id));
+    let fragment = id.unwrap_or_else(by_number);
     if record.text.trim().is_empty() {
-        return Err(park(Some(fragment), ParkReason::Empty, String::new()));
+        let detail = format!("nothing in its fields {}", record::TEXT.join(", "));
+        return Err(park(Some(fragment), ParkReason::Empty, detail));
     }
     let mut envelope = source.envelope(record.text);
     envelope.raw_metadata.clear();

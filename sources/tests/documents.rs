@@ -35,7 +35,7 @@ struct Outcome {
 }
 
 fn read(registry: &Registry, path: &Path) -> Outcome {
-    let bytes = load(path, registry.limits()).unwrap();
+    let bytes = load(path, registry.limits()).expect("it is a file within bounds");
     let input = plumb_sources::Input::new(file_address(path), declared_of(path).as_deref(), bytes);
     let (mut envelopes, mut parked) = (Vec::new(), Vec::new());
     let summary = read_source(registry, &input, &mut |item| {
@@ -246,7 +246,8 @@ fn check_marks_and_chunks(registry: &Registry, envelope: &SignalEnvelope) {
         }
     }
     let sniffed = plumb_sources::sniff(&envelope.raw, None);
-    let adapter = registry.adapter_for(&sniffed).or_else(|| registry.adapter_named("plain/1")).unwrap();
+    let adapter = registry.adapter_for(&sniffed).or_else(|| registry.adapter_named("plain/1"));
+    let adapter = adapter.expect("the registry has one for plain text");
     let chunks: String = adapter.chunk(envelope).iter().map(|span| &envelope.text[span.start..span.end]).collect();
     assert_eq!(chunks, envelope.text, "{}", envelope.address);
 }

@@ -294,3 +294,54 @@ fn waiting_changes_are_written_together_and_their_number_is_bounded() {
     let n_batches = engine.batches.load(Ordering::Relaxed) - before;
     assert!(n_batches <= 4, "{n_batches} batches for {n_done} changes");
 }
+
+/// Whatever happened to the files: an error or a store, never a panic, and what is served is what was stored.
+#[test]
+fn damaged_files_are_an_error_or_are_noticed() {
+    let whole = tempfile::tempdir().unwrap();
+    let store = Store::open(whole.path(), OPTIONS).unwrap();
+    let blocks: Vec<_> = (0..300u32).map(|n| RawBlock::raw(n.to_be_bytes().repeat(500))).collect();
+    for block in &blocks {
+        let mut put = change();
+        put.put_block(block.clone());
+        store.commit(put).unwrap();
+    }
+    drop(store);
+    let log = whole.path().join("sled/db");
+    let bytes = std::fs::read(&log).unwrap();
+    for n in 0..24 {
+        let mut spoilt = bytes.clone();
+        let at = spoilt.len() * n / 24;
+        match n % 3 {
+            0 => spoilt.truncate(at),
+            1 => spoilt[at..].iter_mut().take(4096).for_each(|b| *b = 0),
+            _ => spoilt[at..].iter_mut().take(64).for_each(|b| *b ^= 0x55),
+        }
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("sled")).unwrap();
+        for entry in std::fs::read_dir(whole.path().join("sled")).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                std::fs::copy(entry.path(), dir.path().join("sled").join(entry.file_name())).unwrap();
+            }
+        }
+        std::fs::write(dir.path().join("sled/db"), spoilt).unwrap();
+        match Store::open(dir.path(), OPTIONS) {
+            Err(error) => println!("{n} at {at}: {error:?}"),
+            Ok(store) => {
+                let mut n_there = 0;
+                for block in &blocks {
+                    if let Ok(Some(found)) = store.block(&block.cid) {
+                        assert_eq!(found, *block);
+                        n_there += 1;
+                    }
+                }
+                println!(
+                    "{n} at {at}: {n_there} blocks, audit {} {:?}",
+                    store.audit_head().size,
+                    store.audit_verify().is_ok()
+                );
+            }
+        }
+    }
+}

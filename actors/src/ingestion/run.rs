@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
         let registry = match &ask.adapter {
             None => premises.registry.clone(),
             Some(name) => match premises.registry.adapter_named(name) {
-                Some(adapter) => Registry::new(vec![adapter.clone()]).with_limits(premises.registry.limits().clone()),
+                Some(adapter) => Registry::new(vec![adapter.clone()]).with_limits(*premises.registry.limits()),
                 None => return Err(NodeError::Invalid(format!("no adapter is named `{name}`"))),
             },
         };

@@ -21,7 +21,9 @@ fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
     let present: BTreeSet<String> = terms(text).into_iter().collect();
     let (mut carried, mut all) = (0u64, 0u64);
     for (term, doc_freq) in query.terms.iter().zip(&stats.doc_freq) {
-        let weight = idf_micro(stats.n_docs, *doc_freq).max(1);
+        // A word that nobody uses counts as one that a single document uses: in a small collection, where every word is
+        // rare, a question would otherwise be judged by the words that it happens to bring along.
+        let weight = idf_micro(stats.n_docs, (*doc_freq).max(1)).max(1);
         all = all.saturating_add(weight);
         if present.contains(term) {
             carried = carried.saturating_add(weight);

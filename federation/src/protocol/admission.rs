@@ -78,7 +78,8 @@ pub enum Event {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send [`Admission::hello`] to a peer.
+    /// Send [`Admission::hello`] to a peer, without heads: nobody knows yet who it is, and the logs that we hold say whom
+    /// we deal with. They come with the answer to its own hello.
     SendHello {
         /// To whom.
         peer: NodeId,
@@ -177,7 +178,8 @@ impl Admission {
         Admission { certificate, agent, roots, peers: BTreeMap::new() }
     }
 
-    /// Our hello, with the logs that we hold ([`crate::protocol::LogSync::heads`]).
+    /// Our hello. As an answer to a peer that is permitted it comes with the logs that we hold
+    /// ([`crate::protocol::LogSync::heads`]); to a stranger it comes with none.
     pub fn hello(&self, heads: Vec<Head>) -> Hello {
         Hello { certificate: self.certificate.clone(), agent: self.agent.clone(), heads }
     }

@@ -25,8 +25,8 @@ pub const OBLIGATIONS_MAX: usize = 1 << 20;
 /// When a delivery that nobody reports on counts as failed. Applying a notice may take a cascade.
 pub const DELIVERY_TIMEOUT: Duration = Duration::seconds(60);
 
-/// After a silence or an error.
-const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(600) };
+/// After a silence or an error. The holder is connected, and a notice should not wait for long.
+const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(120) };
 
 /// After a refusal. It is an answer; what changes it is a person, or an update, so it is not asked for every minute.
 const REFUSED: Backoff = Backoff { first: Duration::seconds(300), longest: Duration::seconds(6 * 3600) };

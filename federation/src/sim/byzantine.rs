@@ -56,6 +56,19 @@ pub(super) fn unprompted(node: &mut Node) -> Option<Message> {
     }))
 }
 
+/// The newest entry of a liar's own log, said to all although it is convicted.
+pub(super) fn insistence(node: &Node) -> Option<Message> {
+    let state = node.disk.state(&node.id).ok()??;
+    let entry = node.disk.entries(&node.id).last()?.clone();
+    Some(Message::Gossip(Gossip {
+        publisher: node.id,
+        index: state.range.size().checked_sub(1)?,
+        entry,
+        checkpoint: state.checkpoint,
+        certificate: state.certificate,
+    }))
+}
+
 /// What a node sends in place of what its machines would have it send.
 pub(super) fn outgoing(node: &mut Node, to: &NodeId, message: Message) -> Message {
     if !is_lying(node) {

@@ -1,14 +1,14 @@
 //! A simulated node: a disk, the machines in memory, and the shell between them and the network.
 
 mod disk;
+mod publish;
 
 use std::collections::BTreeSet;
 
-use plumb_core::content::RawBlock;
 use plumb_core::identity::{EntityId, NodeId, SecretKey, Signed};
-use plumb_core::log::{Checkpoint, Hash, leaf_hash};
+use plumb_core::log::{Hash, leaf_hash};
 use plumb_core::measure::{Duration, Timestamp};
-use plumb_core::notice::{Acknowledgement, AcknowledgementTag, Notice, NoticeKind, NoticeTag, Reason};
+use plumb_core::notice::{Acknowledgement, AcknowledgementTag};
 use plumb_core::trust::{Certificate, Roots, certify};
 
 use super::packet::{Message, Packet};
@@ -16,8 +16,7 @@ use super::{EPOCH, SimError, byzantine};
 use crate::protocol::delivery;
 use crate::protocol::log_sync::{self, Fault, GossipVerdict};
 use crate::protocol::{Delivery, LogSync, Random};
-use crate::wire::log::{Head, LogRequest, LogResponse, public_origin};
-use crate::wire::log_entry::LogEntry;
+use crate::wire::log::{Head, LogRequest, LogResponse};
 use crate::wire::log_state::LogState;
 use crate::wire::notice::{NoticeRequest, NoticeResponse};
 
@@ -78,9 +77,6 @@ struct Running {
 
 /// Organisations; every node trusts them all.
 const ORGS: [u8; 3] = [201, 202, 203];
-
-/// Holders of each notice.
-const HOLDERS: usize = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -303,75 +299,6 @@ impl Node {
         self.sync(now, log_sync::Event::Stored { publisher, size }, None)
     }
 
-    /// Its own log grows, and whoever holds what a notice takes back owes an acknowledgement.
-    pub(super) fn publish(
-        &mut self,
-        now: Timestamp,
-        n_entries: usize,
-        holders: &[NodeId],
-    ) -> Result<Vec<Effect>, SimError> {
-        let own = self.id;
-        let mut range = self.disk.range(&own)?;
-        let (mut entries, mut notices) = (Vec::new(), Vec::new());
-        // A long batch is one of bundles.
-        let per_mille = if n_entries <= 10 { 500 } else { 20 };
-        for _ in 0..n_entries {
-            self.n_published += 1;
-            let entry = if self.random.chance(per_mille) {
-                let notice = self.notice(now)?;
-                notices.push(notice.clone());
-                LogEntry::Notice(notice)
-            } else {
-                let cid = RawBlock::raw(format!("bundle {} {own}", self.n_published).into_bytes()).cid;
-                LogEntry::Bundle { cid }
-            };
-            let bytes = entry.encode();
-            range.append(leaf_hash(&bytes));
-            entries.push(bytes);
-        }
-        let checkpoint = Checkpoint { origin: public_origin(&own)?, size: range.size(), root: range.root() };
-        let checkpoint = checkpoint.sign(&self.key);
-        let from = range.size() - n_entries as u64;
-        let state = LogState {
-            publisher: own,
-            range,
-            checkpoint: checkpoint.clone(),
-            proof: Vec::new(),
-            certificate: self.certificate.clone(),
-        };
-        // A node publishes what is on its disk already.
-        self.disk.append(from, entries.clone(), &state);
-        let mut effects = Vec::new();
-        for notice in notices {
-            let named = notice.cid();
-            self.disk.notices.insert(named, notice);
-            for holder in holders.iter().take(HOLDERS) {
-                let event = delivery::Event::Obliged { notice: named, holder: *holder };
-                effects.extend(self.deliver(now, event)?);
-            }
-        }
-        let event = log_sync::Event::Published { entries, checkpoint };
-        effects.extend(self.sync(now, event, None)?);
-        Ok(effects)
-    }
-
-    fn notice(&self, now: Timestamp) -> Result<Signed<Notice>, SimError> {
-        let target = RawBlock::raw(format!("source {} {}", self.n_published, self.id).into_bytes());
-        let notice = Notice {
-            tag: NoticeTag,
-            kind: NoticeKind::Retraction,
-            reason: Reason::DataError,
-            note: String::new(),
-            targets: vec![target.cid],
-            fingerprints: Vec::new(),
-            undoes: None,
-            publisher: self.id,
-            org: self.certificate.value().org,
-            issued_at: now,
-        };
-        Ok(Signed::seal(notice, &self.key)?)
-    }
-
     /// Gives the log machine an event, and performs its actions. `gossip` is the frame that the event came from.
     fn sync(
         &mut self,
@@ -421,6 +348,12 @@ impl Node {
                 log_sync::Action::PenalisePeer { peer, fault } => {
                     if self.behaviour == Behaviour::Honest {
                         effects.push(Effect::Blamed { peer, fault });
+                    }
+                }
+                // Its own machine will have no part in it.
+                log_sync::Action::OwnLogBroken { .. } if byzantine::is_lying(self) => {
+                    if let Some(gossip) = byzantine::insistence(self) {
+                        effects.push(Effect::Publish { except: None, packet: gossip.pack() });
                     }
                 }
                 log_sync::Action::OwnLogBehind { .. } | log_sync::Action::OwnLogBroken { .. } => {

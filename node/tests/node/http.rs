@@ -139,7 +139,15 @@ fn a_question_is_answered_and_what_is_hidden_is_absent() {
         problem.to_string().replace(id, "ID")
     };
     assert_eq!(body(hidden), body(absent), "hidden and absent are one answer");
-    stage.http.get("/v1/answers/last", guest).problem(404, "not_found");
+    // What is internal a colleague may read, and so the answer that rests on it; not the one about the salary.
+    assert_eq!(stage.http.get(&format!("/v1/answers/{bundle}"), guest).status, 200);
+    let kept = json!({"query": salary["query"], "save": true});
+    let own = stage.http.post("/v1/answer", token, &kept).json();
+    let own = own["bundle"].as_str().unwrap();
+    for path in ["answers", "bundles"] {
+        assert_eq!(stage.http.get(&format!("/v1/{path}/{own}"), token).status, 200);
+        stage.http.get(&format!("/v1/{path}/{own}"), guest).problem(404, "not_found");
+    }
     stage.http.get("/v1/jobs/nonesuch", guest).problem(404, "not_found");
 }
 

@@ -4,7 +4,7 @@ use super::support::Place;
 
 const RUNBOOK: &str =
     "# Pump 7\n\nPump 7 may be restarted only when the suction pressure has stayed above 2.4 bar for ten minutes.\n";
-const QUESTION: &str = "What suction pressure is needed before pump 7 may be restarted?";
+const QUESTION: &str = "At what suction pressure may pump 7 be restarted?";
 
 #[test]
 fn a_document_goes_in_and_an_answer_comes_out() {

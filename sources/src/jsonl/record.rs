@@ -8,7 +8,7 @@ use crate::parked::ParkReason;
 /// Names under which corpora keep the id, best first.
 const ID: [&str; 4] = ["id", "doc_id", "_id", "query_id"];
 /// Names under which corpora keep the text, best first.
-const TEXT: [&str; 4] = ["text", "abstract", "body", "content"];
+pub(super) const TEXT: [&str; 4] = ["text", "abstract", "body", "content"];
 
 /// Longest id that names an item. A longer one is text that somebody put there.
 const ID_BYTES: usize = 200;

@@ -48,7 +48,7 @@ pub(super) fn unpacked_len(stream: &Stream, limit: usize) -> Option<usize> {
         // Several multiply. No writer does it.
         _ => return None,
     }
-    let at = filters.iter().position(|filter| unpacks(filter))?;
+    let at = filters.iter().position(unpacks)?;
     let before = if at == 0 { None } else { Some(without_filters_from(stream, at).decompressed_content().ok()?) };
     let before = before.as_deref().unwrap_or(&stream.content);
     let n = if filters[at].starts_with(b"L") {

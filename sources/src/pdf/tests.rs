@@ -175,7 +175,10 @@ fn composite_fonts() {
         "<</Subtype/CIDFontType2/W[1 2]>>",
         "<</W[0 16000000 1]>>",
     ] {
-        assert_eq!(read(&page(content, &font(descendant), &[map.clone()])).text, "\u{7d4c}\u{7d4d} \u{7d4e}");
+        assert_eq!(
+            read(&page(content, &font(descendant), std::slice::from_ref(&map))).text,
+            "\u{7d4c}\u{7d4d} \u{7d4e}"
+        );
     }
     // Without a map there are numbers of shapes, and no letters.
     let unmapped = "<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/DescendantFonts[<<>>]>>";

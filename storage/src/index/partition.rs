@@ -170,6 +170,7 @@ impl Partition {
         committed: Position,
         writer_bytes: usize,
     ) -> Result<Partition, TantivyError> {
+        Fields::register(&index);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let writer = index.writer_with_options(
             IndexWriterOptions::builder()

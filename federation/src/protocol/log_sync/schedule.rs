@@ -11,7 +11,7 @@ use crate::wire::RETRY_AFTER_MS_MAX;
 use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
 
 /// After a failure of a peer to give what it offers of one log.
-const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(300) };
+const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(120) };
 
 /// The furthest that the next request of an offer can lie ahead.
 const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
