@@ -6,7 +6,7 @@
 //! keys/organisation.key   the organisation's root seed, only where the root is kept
 //! keys/certificate        what the organisation says of this node
 //! store/ index/           what is kept
-//! plumb.lock plumb.sock   who works with the home, and how to reach them
+//! plumb.lock plumb.sock   who works with the home, and how to reach the node that runs
 //! ```
 
 mod files;
@@ -79,9 +79,15 @@ impl Home {
         self.root.join("node.request.json")
     }
 
-    /// The local socket.
+    /// The local socket of the node that runs here.
     pub fn socket(&self) -> PathBuf {
         self.root.join("plumb.sock")
+    }
+
+    /// The socket of a node that a command starts for itself. It has another name, so that nobody else comes to a node
+    /// that is about to end.
+    pub fn command_socket(&self) -> PathBuf {
+        self.root.join("command.sock")
     }
 
     /// The lock file.
@@ -113,14 +119,14 @@ impl Home {
 
     /// Refuses a place whose socket nobody could open.
     pub fn check_socket_path(&self) -> anyhow::Result<()> {
-        let bytes = self.socket().as_os_str().len();
+        let bytes = self.command_socket().as_os_str().len();
         if bytes <= SOCKET_PATH_BYTES_MAX {
             return Ok(());
         }
         bail!(
             "{} is too long for a local socket ({bytes} bytes, at most {SOCKET_PATH_BYTES_MAX}); \
              choose a shorter path for the home",
-            self.socket().display()
+            self.command_socket().display()
         )
     }
 

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
@@ -68,7 +68,11 @@ impl Hosted {
             replies: Replies::default(),
         });
         let workers = if reach == Reach::World { WORKERS_UP } else { 1 };
-        let begun = open_socket(home).and_then(|socket| Ok(serve::listen(served, socket, tcp, workers)?));
+        let socket = match reach {
+            Reach::Home => home.command_socket(),
+            Reach::World => home.socket(),
+        };
+        let begun = open_socket(&socket).and_then(|socket| Ok(serve::listen(served, socket, tcp, workers)?));
         let server = match begun {
             Ok(server) => server,
             Err(error) => {
@@ -76,7 +80,7 @@ impl Hosted {
                 return Err(error.context("the node cannot answer HTTP"));
             }
         };
-        Ok(Hosted { node, http, socket: home.socket(), server: server.handle(), task: rt::spawn(server), _lock: lock })
+        Ok(Hosted { node, http, socket, server: server.handle(), task: rt::spawn(server), _lock: lock })
     }
 
     /// Waits until the server ends by itself, which it does only if something is badly wrong.
@@ -90,7 +94,7 @@ impl Hosted {
 
     /// Takes no new requests, lets the running ones end, and stops the node.
     pub async fn stop(self) {
-        // Whoever comes now finds no socket and waits for the lock, instead of being cut off.
+        // Whoever comes now finds no socket and works on the home itself once this has ended, instead of being cut off.
         let _ = std::fs::remove_file(&self.socket);
         self.server.stop(true).await;
         self.node.stop().await;
@@ -99,15 +103,14 @@ impl Hosted {
 
 /// The local socket, for its owner alone. What a killed process left behind is replaced: the lock says that nobody
 /// answers there any more.
-fn open_socket(home: &Home) -> anyhow::Result<UnixListener> {
-    let path = home.socket();
+fn open_socket(path: &Path) -> anyhow::Result<UnixListener> {
     let open = || -> std::io::Result<UnixListener> {
-        match std::fs::remove_file(&path) {
+        match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let socket = UnixListener::bind(&path)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let socket = UnixListener::bind(path)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
         Ok(socket)
     };
     open().with_context(|| format!("{} cannot be opened", path.display()))

@@ -9,9 +9,12 @@ use crate::config::Config;
 use crate::exit::BusyError;
 use crate::home::{Home, HomeLock};
 use crate::host::{Hosted, Reach};
+use crate::output;
 
 /// How long a command waits for another one that works with the home.
-const WAIT_MAX: Duration = Duration::from_secs(15);
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// When it says that it waits.
+const SAID_AFTER: Duration = Duration::from_secs(2);
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -21,19 +24,17 @@ pub async fn with_node<T>(cx: &Context, work: impl AsyncFnOnce(&Client) -> anyho
     let home = cx.home()?;
     home.require()?;
     home.check_socket_path()?;
-    let client = Client::new(home.socket(), cx.person.clone());
-    let hosted = match reach(&home).await? {
-        Reached::Running => None,
+    let client = |socket| Client::new(socket, cx.person.clone());
+    match reach(&home).await? {
+        Reached::Running => work(&client(home.socket())).await,
         Reached::Locked(lock) => {
             let config = Config::load(&home.config_file(), &[])?;
-            Some(Hosted::start(&home, &config, Reach::Home, lock).await?)
+            let hosted = Hosted::start(&home, &config, Reach::Home, lock).await?;
+            let result = work(&client(home.command_socket())).await;
+            hosted.stop().await;
+            result
         }
-    };
-    let result = work(&client).await;
-    if let Some(hosted) = hosted {
-        hosted.stop().await;
     }
-    result
 }
 
 enum Reached {
@@ -45,6 +46,7 @@ enum Reached {
 
 async fn reach(home: &Home) -> anyhow::Result<Reached> {
     let begun = Instant::now();
+    let mut said = false;
     loop {
         if UnixStream::connect(home.socket()).is_ok() {
             return Ok(Reached::Running);
@@ -53,11 +55,16 @@ async fn reach(home: &Home) -> anyhow::Result<Reached> {
             Ok(lock) => return Ok(Reached::Locked(lock)),
             Err(holder) if begun.elapsed() >= WAIT_MAX => {
                 let home = home.root().display();
-                return Err(
-                    BusyError(format!("{holder} works with {home} and does not answer; try again later")).into()
-                );
+                let text = format!("{holder} still works with {home}; try again later, or let `plumb up` run for all");
+                return Err(BusyError(text).into());
             }
-            Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+            Err(holder) => {
+                if !said && begun.elapsed() >= SAID_AFTER {
+                    output::remark(&format!("plumb: waiting for {holder}, which works with this home"));
+                    said = true;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct IngestRequest {
     /// How sensitive it is: public, internal, restricted or confidential; otherwise internal. Detection may raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<String>,
-    /// Only this adapter, such as `markdown`; otherwise the one that fits the bytes.
+    /// Only this adapter, such as `markdown/1`; otherwise the one that fits the bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
     /// Say what would happen, and change nothing.

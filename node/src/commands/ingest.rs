@@ -46,7 +46,7 @@ pub struct IngestArgs {
     /// How sensitive it is: public, internal, restricted or confidential; otherwise internal. Detection may raise it
     #[arg(long, value_name = "CLASS")]
     sensitivity: Option<Sensitivity>,
-    /// Read everything with this adapter, such as markdown; otherwise with the one that fits the bytes
+    /// Read with this adapter only, such as markdown/1, and park the rest; otherwise with the one that fits the bytes
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
     /// Say what would happen, and change nothing

@@ -59,6 +59,9 @@ fn commands_at_once_wait_for_each_other() {
             command.join().unwrap();
         }
     });
+    for socket in ["plumb.sock", "command.sock"] {
+        assert!(!place.home.join(socket).exists(), "{socket} is taken away by whoever made it");
+    }
 }
 
 #[test]

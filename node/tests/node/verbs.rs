@@ -46,6 +46,11 @@ fn a_dry_run_changes_nothing() {
     assert_eq!((&job["dry_run"], &job["new"]), (&true.into(), &1.into()));
     assert_eq!(place.json(&["sources"], 0), serde_json::json!([]));
     assert!(place.run(&["ingest", &file, "--dry-run"], 0).text().starts_with("Nothing was changed."));
+    let parked = place.json(&["ingest", &file, "--adapter", "plain/1"], 0);
+    assert_eq!(parked["parked"].as_array().unwrap().len(), 1, "what the adapter does not read is parked");
+    assert_eq!(place.json(&["ingest", &file, "--adapter", "markdown/1"], 0)["new"], 1);
+    assert_eq!(place.json(&["sources"], 0)[0]["adapter"], "markdown/1");
+    assert_eq!(place.json(&["ingest", &file, "--adapter", "nonesuch"], 2)["reason"], "invalid_request");
 }
 
 #[test]
