@@ -41,7 +41,7 @@ pub struct Hosted {
     socket: PathBuf,
     server: ServerHandle,
     task: JoinHandle<std::io::Result<()>>,
-    _lock: HomeLock,
+    lock: HomeLock,
 }
 
 impl Hosted {
@@ -80,7 +80,7 @@ impl Hosted {
                 return Err(error.context("the node cannot answer HTTP"));
             }
         };
-        Ok(Hosted { node, http, socket, server: server.handle(), task: rt::spawn(server), _lock: lock })
+        Ok(Hosted { node, http, socket, server: server.handle(), task: rt::spawn(server), lock })
     }
 
     /// Waits until the server ends by itself, which it does only if something is badly wrong.
@@ -98,6 +98,7 @@ impl Hosted {
         let _ = std::fs::remove_file(&self.socket);
         self.server.stop(true).await;
         self.node.stop().await;
+        self.lock.keep_until_exit();
     }
 }
 

@@ -35,6 +35,12 @@ impl HomeLock {
         };
         take().with_context(|| format!("{} cannot be locked", path.display()))
     }
+
+    /// Keeps the lock until this process ends. A node that has stopped may still be closing its store on threads of its
+    /// own; whoever took the home before that is over would find the store in use.
+    pub fn keep_until_exit(self) {
+        std::mem::forget(self);
+    }
 }
 
 /// Who has the lock.
