@@ -52,7 +52,7 @@ impl Handler<IngestSources> for Ingestion {
                 && premises.registry.adapter_named(adapter).is_none()
             {
                 return Err(NodeError::Invalid(format!(
-                    "no adapter is named `{adapter}`; `plumb sources --adapters` lists them"
+                    "no adapter is named `{adapter}`; a name is such as `markdown/1`, as `plumb sources` shows it"
                 )));
             }
             if jobs.n_running() >= JOBS_RUNNING_MAX {
