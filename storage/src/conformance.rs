@@ -1,6 +1,6 @@
-//! One suite for every backend: what [`Records`] and [`Blocks`] promise, whatever stands behind them.
+//! One suite for every backend: what `Records` and `Blocks` promise, whatever stands behind them.
 //!
-//! Each check gets a fresh store. A backend is conforming when [`suite`] returns.
+//! Each check gets a fresh store. A backend is conforming when `suite` returns.
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
@@ -212,9 +212,10 @@ fn a_block_goes_with_its_last_holder(store: &Store) {
     store.commit(free).unwrap();
     assert!(release(&[b"nobody"]));
     let mut erase = change();
-    erase.erase_block(&cid);
+    erase.erase_block(&cid).hold(&cid, b"still");
     store.commit(erase).unwrap();
     assert!(!store.has(&cid).unwrap());
+    assert_eq!(store.missing_blocks().collect::<Result<Vec<_>, _>>().unwrap(), [cid]);
 }
 
 fn positions_count_index_operations(store: &Store) {

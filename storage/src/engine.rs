@@ -39,6 +39,13 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Makes the whole batch true or nothing of it, and returns when it would survive a loss of power.
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
+    /// Keeps a few bytes beside the data, in place of those before them. It may forget the last ones after a loss of
+    /// power.
+    fn remember(&self, bytes: &[u8]);
+
+    /// What it was last told to remember.
+    fn remembered(&self) -> Option<Vec<u8>>;
+
     /// Refuses if writing this much would eat into the reserve of free space.
     fn check_room(&self, bytes: u64) -> Result<(), StorageError>;
 

@@ -57,6 +57,23 @@ pub enum StorageError {
          backup, or give an empty directory"
     )]
     Unversioned,
+    /// The database's files are not what the database wrote.
+    #[error("the store at `{}` is damaged and cannot be read; restore the directory from a backup", path.display())]
+    Corrupt {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// The store knows less than its witness.
+    #[error(
+        "the store has lost acknowledged changes: its audit log has {found} entries and had {known}; restore the \
+         directory from a backup, or remove the file `witness` in it to go on with what is left"
+    )]
+    Lost {
+        /// Entries of the audit log.
+        found: u64,
+        /// Entries that it had.
+        known: u64,
+    },
     /// Reading failed.
     #[error("reading {keyspace} failed; check the disk, then run `plumb doctor`")]
     Read {

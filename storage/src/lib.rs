@@ -15,6 +15,7 @@
 //! | `engine` | ordered bytes with atomic, durable batches: sled, and memory |
 //! | `writer` | the one thread that writes: group commit, conditions, outbox numbers, audit chain |
 //! | `audit` | the Merkle-chained log of every change |
+//! | `witness` | what tells a store that lost changes from one that never had them |
 //! | `schema` | the store's version and the migrations |
 //! | `outbox`, `units` | what the index is told, and what it should hold |
 //! | `index` | one tantivy index for each sensitivity class; exact statistics and exact ranking |
@@ -63,6 +64,7 @@ mod schema;
 mod store;
 pub mod stored;
 mod units;
+mod witness;
 mod writer;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The ports: what the rooms above may ask of a store, whatever stands behind it.
 //!
-//! One suite ([`conformance`](crate::conformance) in the tests) holds every backend to the same behaviour.
+//! One suite (`conformance.rs`) holds every backend to the same behaviour.
 
 use cid::Cid;
 use plumb_core::content::RawBlock;

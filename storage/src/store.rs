@@ -13,9 +13,10 @@ use crate::engine::{Batch, DiskEngine, Engine, MemoryEngine, Order, range_of};
 use crate::error::StorageError;
 use crate::keyspace::Keyspace;
 use crate::outbox::{IndexOp, Position, number_key, number_of};
-use crate::records::{Blocks, Records, Row};
+use crate::records::{Blocks, Records, RecordsExt, Row};
 use crate::schema;
 use crate::stored;
+use crate::units;
 use crate::writer::Writer;
 
 const ID: &[u8] = b"id";
@@ -108,17 +109,23 @@ impl Store {
 
     /// Blocks whose bytes are not what their name says. It reads every block: for `plumb doctor`.
     pub fn damaged_blocks(&self) -> impl Iterator<Item = Result<Cid, StorageError>> + '_ {
-        use crate::records::RecordsExt;
         self.rows(Keyspace::Blocks, &[]).filter_map(|row| {
-            let check = || -> Result<Option<Cid>, StorageError> {
-                let (key, bytes) = row?;
-                let cid = Cid::try_from(key.as_slice()).map_err(|_| StorageError::Decode {
-                    keyspace: Keyspace::Blocks,
-                    reason: "a key is no CID".into(),
-                })?;
+            let check = |(key, bytes): Row| -> Result<Option<Cid>, StorageError> {
+                let cid = cid_at_front(Keyspace::Blocks, &key)?;
                 Ok(RawBlock::checked(cid, bytes).is_err().then_some(cid))
             };
-            check().transpose()
+            row.and_then(check).transpose()
+        })
+    }
+
+    /// Blocks that somebody holds and that are not there, once for each holder: for `plumb doctor`.
+    pub fn missing_blocks(&self) -> impl Iterator<Item = Result<Cid, StorageError>> + '_ {
+        self.rows(Keyspace::Holds, &[]).filter_map(|row| {
+            let check = |(key, _): Row| -> Result<Option<Cid>, StorageError> {
+                let cid = cid_at_front(Keyspace::Holds, &key)?;
+                Ok((!self.has(&cid)?).then_some(cid))
+            };
+            row.and_then(check).transpose()
         })
     }
 
@@ -142,6 +149,11 @@ impl Store {
     /// The last outbox row that is gone.
     pub(crate) fn trimmed(&self) -> Position {
         self.inner.writer.trimmed()
+    }
+
+    /// Whether there is a unit about this chunk.
+    pub(crate) fn has_unit(&self, chunk: &Cid) -> Result<bool, StorageError> {
+        self.inner.engine.contains(&Keyspace::Units.key(&units::key(chunk)))
     }
 
     /// Refuses when the reserve of free space is reached.
@@ -232,6 +244,10 @@ impl Blocks for Store {
     fn has(&self, cid: &Cid) -> Result<bool, StorageError> {
         self.inner.engine.contains(&Keyspace::Blocks.key(&cid.to_bytes()))
     }
+}
+
+fn cid_at_front(keyspace: Keyspace, key: &[u8]) -> Result<Cid, StorageError> {
+    Cid::read_bytes(key).map_err(|e| StorageError::Decode { keyspace, reason: format!("a key is no CID: {e}") })
 }
 
 fn identity(engine: &dyn Engine) -> Result<[u8; 16], StorageError> {

@@ -24,6 +24,7 @@ use crate::change::{CHANGE_BYTES_MAX, Prepared};
 use crate::engine::Engine;
 use crate::error::StorageError;
 use crate::outbox::Position;
+use crate::witness;
 use group::Group;
 
 /// Changes that may wait. More than callers that could be waiting at once; what comes beyond is told to come back.
@@ -80,6 +81,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn start(engine: Arc<dyn Engine>) -> Result<Writer, StorageError> {
         let marks = group::load_marks(engine.as_ref())?;
+        witness::check(engine.remembered().as_deref(), head_of(&marks.audit))?;
         let (sender, receiver) = sync_channel(QUEUE_CHANGES);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let public = Public {
@@ -223,6 +225,9 @@ impl State {
 
     fn publish(&mut self, marks: Marks) {
         let public = (marks.position, marks.trimmed, head_of(&marks.audit));
+        if public.2.size > self.marks.audit.size() {
+            self.engine.remember(&witness::encode(public.2));
+        }
         self.marks = marks;
         *self.public.marks.lock().unwrap_or_else(PoisonError::into_inner) = public;
         self.public.bells.lock().unwrap_or_else(PoisonError::into_inner).retain(|bell| match bell.upgrade() {

@@ -44,6 +44,12 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    fn remember(&self, _bytes: &[u8]) {}
+
+    fn remembered(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     fn check_room(&self, _bytes: u64) -> Result<(), StorageError> {
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! The engine on sled 0.34.
 
 use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +18,9 @@ use crate::records::Row;
 /// The file in the store's directory whose lock says that the store is in use.
 const LOCK_FILE: &str = "lock";
 
+/// The file beside the database for what [`Engine::remember`] is told.
+const WITNESS_FILE: &str = "witness";
+
 /// How often a long value is read again when a writer came in between. Each time means that a whole batch was
 /// committed during one read, so the bound is never met unless a piece is really gone.
 const REREADS_MAX: usize = 64;
@@ -25,6 +30,7 @@ pub(crate) struct DiskEngine {
     /// sled's log. Its own flush is `sync_file_range` on Linux, which reaches neither the disk's write cache nor the
     /// file's size (spacejam/sled issues 1351 and 1452); `sync_data` through this handle does.
     log: File,
+    witness: File,
     path: PathBuf,
     reserve_bytes: u64,
     /// Held as long as the database is open, and dropped after it (fields are dropped in order).
@@ -52,13 +58,26 @@ impl DiskEngine {
             .cache_capacity(cache_bytes)
             // Every batch is flushed before it is acknowledged; a flusher in the background would only disturb.
             .flush_every_ms(None);
-        let db = config.open().map_err(failed)?;
+        // sled reports most damage as an error, and meets some of it with a panic.
+        let db = catch_unwind(AssertUnwindSafe(|| config.open()))
+            .map_err(|_| StorageError::Corrupt { path: path.to_path_buf() })?
+            .map_err(|error| match error {
+                sled::Error::Corruption { .. } => StorageError::Corrupt { path: path.to_path_buf() },
+                source => failed(source),
+            })?;
         let log = OpenOptions::new()
             .read(true)
             .write(true)
             .open(path.join("sled").join("db"))
             .map_err(|e| failed(e.into()))?;
-        Ok(DiskEngine { db, log, path: path.to_path_buf(), reserve_bytes, _lock: lock })
+        let witness = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path.join(WITNESS_FILE))
+            .map_err(|e| failed(e.into()))?;
+        Ok(DiskEngine { db, log, witness, path: path.to_path_buf(), reserve_bytes, _lock: lock })
     }
 
     fn raw(&self, key: &[u8]) -> Result<Option<sled::IVec>, StorageError> {
@@ -160,6 +179,26 @@ impl Engine for DiskEngine {
         self.db.apply_batch(writes).map_err(failed)?;
         self.db.flush().map_err(failed)?;
         self.log.sync_data().map_err(|e| failed(e.into()))
+    }
+
+    fn remember(&self, bytes: &[u8]) {
+        let mut file = &self.witness;
+        if let Err(error) = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(bytes)) {
+            tracing::warn!(%error, "the store's witness was not written");
+        }
+    }
+
+    fn remembered(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut file = &self.witness;
+        match file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes)) {
+            Ok(0) => None,
+            Ok(_) => Some(bytes),
+            Err(error) => {
+                tracing::warn!(%error, "the store's witness was not read");
+                None
+            }
+        }
     }
 
     fn check_room(&self, bytes: u64) -> Result<(), StorageError> {

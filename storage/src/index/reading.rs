@@ -35,6 +35,8 @@ pub(super) fn read(store: &Store, op: &IndexOp) -> Result<Reading, IndexError> {
     };
     let chunk = match store.block(&entry.chunk) {
         Ok(Some(block)) => block.decode::<Chunk>().map_err(|e| e.to_string()),
+        // A chunk that was deleted soon after; the row that removes it follows.
+        Ok(None) if !store.has_unit(&entry.chunk)? => return Ok(Reading::Gone(entry.chunk)),
         Ok(None) => Err("its block is missing".into()),
         Err(error @ StorageError::Damaged { .. }) => Err(chain(&error)),
         Err(error) => return Err(error.into()),

@@ -60,7 +60,10 @@ impl Worker {
             waiting_since: None,
         };
         worker.begin(partitions);
-        worker.catch_up()?;
+        // What is there can be searched even if it cannot be brought up to date now, say because the disk is full.
+        if let Err(error) = worker.catch_up() {
+            worker.stand_still(&error);
+        }
         Ok((worker, shared))
     }
 
@@ -74,20 +77,18 @@ impl Worker {
         }
         let _farewell = Farewell(Arc::clone(&self.shared));
         let mut retry = RETRY_FIRST;
-        let mut is_open = true;
         loop {
             let before = self.shared.snapshot().position;
             // Reopening finds the partitions at their last commit, and what came since is still in the outbox.
-            let life = || if is_open { self.work() } else { self.reopen().and_then(|()| self.work()) };
+            let life = || {
+                if self.partitions.is_empty() {
+                    self.reopen()?;
+                }
+                self.work()
+            };
             match catch_unwind(AssertUnwindSafe(life)).unwrap_or(Err(IndexError::Panicked)) {
                 Ok(()) => return,
-                Err(error) => {
-                    let reason = chain(&error);
-                    tracing::error!(%reason, "the index writer stands still");
-                    self.partitions.clear();
-                    is_open = false;
-                    self.shared.failed(reason);
-                }
+                Err(error) => self.stand_still(&error),
             }
             if self.shared.snapshot().position > before {
                 retry = RETRY_FIRST;
@@ -97,6 +98,13 @@ impl Worker {
             }
             retry = (retry * 2).min(RETRY_MAX);
         }
+    }
+
+    fn stand_still(&mut self, error: &IndexError) {
+        let reason = chain(error);
+        tracing::error!(%reason, "the index writer stands still");
+        self.partitions.clear();
+        self.shared.failed(reason);
     }
 
     /// Follows the outbox until it is told to stop.

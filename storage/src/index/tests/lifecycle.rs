@@ -14,7 +14,7 @@ use crate::index::{IndexError, IndexOptions, TextIndex};
 use crate::keyspace::Keyspace;
 use crate::outbox::Position;
 use crate::records::Records;
-use crate::store::Store;
+use crate::store::{Store, StoreOptions};
 
 /// A world with something in three partitions, committed.
 fn small_world() -> World {
@@ -243,8 +243,15 @@ fn a_chunk_whose_block_is_damaged_is_not_found_and_is_counted() {
     put.put_unit(&unit(lost, Sensitivity::Public, "team-water", None));
     store.commit(put).unwrap();
     engine.apply(&Batch::from([(Keyspace::Blocks.key(&cid.to_bytes()), Some(b"x".to_vec()))])).unwrap();
+    // One that was taken back right after is not missed.
+    let (brief, _) = chunk(3, "valve");
+    let mut put = change();
+    put.put_unit(&unit(brief, Sensitivity::Public, "team-water", None)).delete_unit(&brief);
     let index = TextIndex::open(dir.path(), &store, by_hand()).unwrap();
     assert_eq!(index.counters().n_docs, [0; 4]);
+    assert_eq!(index.counters().unreadable, 2);
+    store.commit(put).unwrap();
+    index.flush_to(store.position()).unwrap();
     assert_eq!(index.counters().unreadable, 2);
 }
 
@@ -291,4 +298,40 @@ fn a_failed_rebuild_is_told_and_the_index_serves_on() {
     index.rebuild().unwrap();
     assert_eq!(index.counters().stalled, None);
     assert!(index.searcher().contains(Sensitivity::Public, &cid).unwrap());
+}
+
+#[test]
+fn an_index_that_cannot_catch_up_is_searched_all_the_same() {
+    let store_dir = scratch();
+    let dir = scratch();
+    let open = |reserve_bytes| {
+        let options = StoreOptions { cache_bytes: 16 * 1024 * 1024, reserve_bytes };
+        let store = Store::open(store_dir.path(), options).unwrap();
+        let index = TextIndex::open(dir.path(), &store, by_hand()).unwrap();
+        (store, index)
+    };
+    let add = |store: &Store, n| {
+        let (cid, block) = chunk(n, "valve");
+        let mut put = change();
+        put.put_block(block).put_unit(&unit(cid, Sensitivity::Public, "team-water", None));
+        store.commit(put).unwrap();
+        cid
+    };
+    let (store, index) = open(0);
+    let first = add(&store, 1);
+    index.flush_to(store.position()).unwrap();
+    drop(index);
+    let second = add(&store, 2);
+    drop(store);
+    // Now the disk is as good as full.
+    let (store, index) = open(u64::MAX);
+    let find = |index: &TextIndex, cid| index.searcher().contains(Sensitivity::Public, cid).unwrap();
+    assert!(find(&index, &first));
+    assert!(!find(&index, &second));
+    assert!(index.counters().stalled.unwrap().contains("full"));
+    assert!(matches!(index.flush_to(store.position()), Err(IndexError::Stalled { .. })));
+    drop(index);
+    drop(store);
+    let (_store, index) = open(0);
+    assert!(find(&index, &first) && find(&index, &second));
 }
