@@ -168,10 +168,7 @@ impl BlocksRequest {
 
     /// Reads a frame.
     pub fn decode(bytes: &[u8]) -> Result<BlocksRequest, WireError> {
-        let frame = frame::open(bytes, PROTOCOL, REQUEST_LIMITS)?;
-        if frame.kind != "ask_blocks" {
-            return Err(WireError::Kind(frame.kind.to_string()));
-        }
+        let frame = frame::open_only(bytes, PROTOCOL, "ask_blocks", REQUEST_LIMITS)?;
         let body: AskV1 = frame.body()?;
         field::at_most(body.cids.len(), CIDS_MAX, "blocks")?;
         if !body.cids.is_sorted_by(|a, b| a < b) {

@@ -61,6 +61,17 @@ pub(super) fn open<'a>(bytes: &'a [u8], protocol: &'static str, limits: Limits) 
     Ok(Frame { kind: header.kind, bytes })
 }
 
+/// Reads as far as the kind, where there is only one.
+pub(super) fn open_only<'a>(
+    bytes: &'a [u8],
+    protocol: &'static str,
+    kind: &'static str,
+    limits: Limits,
+) -> Result<Frame<'a>, WireError> {
+    let frame = open(bytes, protocol, limits)?;
+    if frame.kind == kind { Ok(frame) } else { Err(WireError::Kind(frame.kind.to_string())) }
+}
+
 impl Frame<'_> {
     /// The fields of the message.
     pub(super) fn body<B: DeserializeOwned>(&self) -> Result<B, WireError> {

@@ -65,10 +65,7 @@ impl Gossip {
 
     /// Reads a message.
     pub fn decode(bytes: &[u8]) -> Result<Gossip, WireError> {
-        let frame = frame::open(bytes, TYPE, LIMITS)?;
-        if frame.kind != "entry" {
-            return Err(WireError::Kind(frame.kind.to_string()));
-        }
+        let frame = frame::open_only(bytes, TYPE, "entry", LIMITS)?;
         let body: GossipV1 = frame.body()?;
         field::at_most(body.entry.len(), ENTRY_BYTES_MAX, "bytes of entry")?;
         let checkpoint = field::checkpoint(&body.checkpoint)?;

@@ -65,7 +65,7 @@ impl LogState {
 
     /// Reads a record, and checks that its checkpoint is of its range.
     pub fn decode(bytes: &[u8]) -> Result<LogState, WireError> {
-        let frame = frame::open(bytes, TYPE, LIMITS)?;
+        let frame = frame::open_only(bytes, TYPE, "log", LIMITS)?;
         let body: LogStateV1 = frame.body()?;
         let range = CompactRange::from_hashes(body.size, field::hashes(&body.range)?).map_err(WireError::Checkpoint)?;
         let checkpoint = field::checkpoint(&body.checkpoint)?;

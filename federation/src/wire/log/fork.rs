@@ -84,7 +84,7 @@ impl Fork {
 
     /// Reads a record. Whether it convicts is [`Fork::check`].
     pub fn decode(bytes: &[u8]) -> Result<Fork, WireError> {
-        let frame = frame::open(bytes, FORK_TYPE, LIMITS)?;
+        let frame = frame::open_only(bytes, FORK_TYPE, "fork", LIMITS)?;
         frame.body::<ForkV1>()?.try_into()
     }
 
