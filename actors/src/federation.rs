@@ -8,6 +8,7 @@ mod live;
 mod messages;
 mod peers;
 mod receipts;
+mod remarks;
 mod search;
 
 use std::sync::Arc;

@@ -5,12 +5,14 @@
 
 mod accounts;
 mod answers;
+mod blocked;
 mod logs;
 mod notices;
 mod sources;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
+pub(crate) use blocked::{blocked, put_blocked};
 pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
 pub(crate) use notices::{
     KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,

@@ -131,9 +131,10 @@ impl Network {
         let node = secret.public();
         let set_up = runtime.spawn(async move {
             let swarm = transport::swarm(&keypair, &options)?;
-            let Options { listen, announce, bootstrap, limits, .. } = options;
+            let Options { listen, announce, bootstrap, blocked, limits, .. } = options;
             let (outbox, events) = event::Outbox::new(limits.events_max);
             let mut driver = task::Driver::new(swarm, limits, outbox);
+            driver.block_all(blocked);
             driver.listen(&listen).await?;
             driver.announce(announce);
             driver.bootstrap(bootstrap)?;

@@ -40,8 +40,14 @@ pub struct Config {
     pub federation_listen: Vec<String>,
     /// Nodes to connect to from the start.
     pub federation_bootstrap: Vec<String>,
+    /// Further addresses of this node.
+    pub federation_announce: Vec<String>,
     /// Whether nodes are found on the local network.
     pub federation_mdns: bool,
+    /// Whether admitted peers reach each other through this node.
+    pub federation_relay: bool,
+    /// Requests of one kind from one peer in a second.
+    pub federation_requests_per_second: u32,
     /// What is let through where the matrix says "policy".
     pub policy: DepartmentPolicy,
     /// Largest source, in bytes.
@@ -128,7 +134,11 @@ impl Config {
                 .with_context(|| format!("http.listen: `{listen}` is not an address such as 127.0.0.1:7411"))?,
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
+            federation_announce: resolved.list("federation.announce"),
             federation_mdns: resolved.flag("federation.mdns"),
+            federation_relay: resolved.flag("federation.relay"),
+            federation_requests_per_second: u32::try_from(number("federation.requests_per_second")?)
+                .unwrap_or(u32::MAX),
             policy: DepartmentPolicy {
                 restricted_within_department: resolved.flag("policy.restricted_within_department"),
             },

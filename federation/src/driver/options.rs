@@ -136,6 +136,8 @@ pub struct Options {
     /// Whether to find and announce nodes on the local network by multicast. Off unless asked for: it tells the
     /// whole network segment that a node is here.
     pub mdns: bool,
+    /// Nodes that are blocked from the start.
+    pub blocked: Vec<plumb_core::identity::NodeId>,
     /// Whether admitted peers may be reached through this node.
     pub relay: bool,
     /// The limits.
@@ -150,6 +152,7 @@ impl Default for Options {
             announce: Vec::new(),
             bootstrap: Vec::new(),
             mdns: false,
+            blocked: Vec::new(),
             relay: false,
             limits: Limits::default(),
         }

@@ -27,6 +27,10 @@ pub(super) struct Peer {
     pub(super) announced: bool,
     /// Whether its connections are being closed; what it says meanwhile is not reported any more.
     pub(super) closing: bool,
+    /// Answers to its hellos that are on their way: a refusal is to arrive before its connection ends.
+    pub(super) answers_under_way: u32,
+    /// When its connections are closed, if they wait for such an answer.
+    pub(super) closes_at: Option<Instant>,
     /// When it has to be admitted at the latest.
     pub(super) deadline: Instant,
     pub(super) rtt: Option<Duration>,
@@ -47,6 +51,8 @@ impl Peer {
             admitted: false,
             announced: false,
             closing: false,
+            answers_under_way: 0,
+            closes_at: None,
             deadline,
             rtt: None,
             allowance,
@@ -134,6 +140,11 @@ impl Peers {
     pub(super) fn overdue(&self, now: Instant) -> Vec<PeerId> {
         let overdue = |peer: &Peer| !peer.admitted && !peer.closing && peer.deadline <= now;
         self.0.iter().filter(|(_, peer)| overdue(peer)).map(|(id, _)| *id).collect()
+    }
+
+    /// Those whose last answer has had its time.
+    pub(super) fn leaving(&self, now: Instant) -> Vec<PeerId> {
+        self.0.iter().filter(|(_, peer)| peer.closes_at.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect()
     }
 
     /// `score` says how each behaves.

@@ -14,6 +14,7 @@ use libp2p::request_response::OutboundRequestId;
 use libp2p::swarm::ConnectionId;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId, Swarm};
+use plumb_core::identity::NodeId;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -21,7 +22,7 @@ use super::DriverError;
 use super::behaviour::Behaviour;
 use super::conduct::{Conduct, Offence};
 use super::event::{NetworkEvent, Outbox, RefusalReason};
-use super::handle::{Command, Reply, RequestError};
+use super::handle::{Command, CommandError, Reply, RequestError};
 use super::options::{HELLO_STREAMS_MAX, INBOUND_BYTES_MAX, Limits};
 use super::peers::Peers;
 use super::protocol::Protocol;
@@ -38,6 +39,9 @@ const HURRY: Duration = Duration::from_secs(2);
 
 /// How long the start waits for the listeners to say where they listen.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a peer that is refused has to hear why.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// How long the end waits for connections to be closed in good order, so that peers learn of it at once.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -127,10 +131,24 @@ impl Driver {
         }
     }
 
+    /// Blocks nodes before the first connection. Of more than the list holds, those that are too many are told of.
+    pub(super) fn block_all(&mut self, nodes: Vec<NodeId>) {
+        for node in nodes {
+            if let Err(error) = self.block(&node) {
+                tracing::error!(%node, %error, "not blocked");
+            }
+        }
+    }
+
     /// Puts the bootstrap peers into the re-dial book.
     pub(super) fn bootstrap(&mut self, addrs: Vec<Multiaddr>) -> Result<(), DriverError> {
         for addr in addrs {
-            self.dial(addr.clone()).map_err(|source| DriverError::Bootstrap { addr, source })?;
+            match self.dial(addr.clone()) {
+                Ok(()) => {}
+                // The operator's word against the operator's word: the newer one holds.
+                Err(CommandError::Blocked) => tracing::warn!(%addr, "a bootstrap peer is blocked"),
+                Err(source) => return Err(DriverError::Bootstrap { addr, source }),
+            }
         }
         Ok(())
     }
@@ -177,6 +195,9 @@ impl Driver {
     fn on_tick(&mut self, now: Instant) {
         for peer in self.peers.overdue(now) {
             self.refuse(peer, RefusalReason::NotAdmittedInTime);
+        }
+        for peer in self.peers.leaving(now) {
+            self.hang_up(peer);
         }
         self.reserve(now);
         for addr in self.book.due(now) {
@@ -233,11 +254,32 @@ impl Driver {
         self.refuse(id, RefusalReason::Excluded { pause: until - now });
     }
 
+    /// Closes a peer's connections as soon as the answer to its hello is out, if one is under way.
+    fn see_off(&mut self, id: PeerId) {
+        match self.peers.get_mut(&id) {
+            Some(peer) if 0 < peer.answers_under_way => {
+                peer.closing = true;
+                peer.closes_at = Some(Instant::now() + LAST_WORD);
+            }
+            _ => self.hang_up(id),
+        }
+    }
+
+    /// The answer to a hello is out, or has failed.
+    fn hello_answered(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.answers_under_way = peer.answers_under_way.saturating_sub(1);
+        if peer.answers_under_way == 0 && peer.closes_at.is_some() {
+            self.hang_up(id);
+        }
+    }
+
     /// Closes a peer's connections. Whoever waits for an answer of it learns so now, and not when the far end agrees to
     /// the closing.
     fn hang_up(&mut self, id: PeerId) {
         if let Some(peer) = self.peers.get_mut(&id) {
             peer.closing = true;
+            peer.closes_at = None;
         }
         for (_, waiting) in self.waiting.extract_if(|_, waiting| waiting.peer == id) {
             // Whoever asked may have given up.

@@ -29,7 +29,7 @@ use super::{
         search::search, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::export, bundles::verify, bundles::import,
         notices::publish, notices::list, notices::show, notices::signed, notices::receipts,
-        peers::list, peers::connect, peers::block,
+        peers::list, peers::connect, peers::block, peers::unblock,
         trust::list, trust::add, trust::remove,
         audit::list, audit::verify, audit::checkpoint, gravity::plan,
         tokens::list, tokens::create, tokens::revoke,

@@ -35,7 +35,7 @@ impl Driver {
             Command::Admit { node, reply } => answer(reply, self.admit(&node)),
             Command::Close { node, reply } => {
                 if let Ok(id) = peer_of_node(&node) {
-                    self.hang_up(id);
+                    self.see_off(id);
                 }
                 answer(reply, ());
             }
@@ -135,6 +135,12 @@ impl Driver {
             peer.allowance.answered(token.protocol, bytes.len(), Instant::now());
         }
         let sent = self.swarm.behaviour_mut().send_response(token.protocol, token.channel, bytes);
+        if sent
+            && token.protocol == Protocol::Hello
+            && let Some(peer) = self.peers.get_mut(&token.peer)
+        {
+            peer.answers_under_way += 1;
+        }
         if sent { Ok(()) } else { Err(CommandError::Gone) }
     }
 
@@ -188,12 +194,13 @@ impl Driver {
         let Ok(id) = peer_of_node(node) else { return };
         self.book.forget(id);
         self.swarm.behaviour_mut().dismiss(id);
-        self.hang_up(id);
+        self.see_off(id);
     }
 
-    fn block(&mut self, node: &NodeId) -> Result<(), CommandError> {
+    pub(super) fn block(&mut self, node: &NodeId) -> Result<(), CommandError> {
         let id = peer_of_node(node).map_err(|_| CommandError::NotConnected)?;
         self.disconnect(node);
+        self.hang_up(id);
         if self.swarm.behaviour_mut().block(id, BLOCKED_MAX) {
             Ok(())
         } else {

@@ -185,6 +185,9 @@ impl Driver {
                 self.answered(protocol, request_id, Err(request_error(&error)));
             }
             RequestEvent::InboundFailure { peer, error, .. } => {
+                if protocol == Protocol::Hello {
+                    self.hello_answered(peer);
+                }
                 if let InboundFailure::Io(error) = &error
                     && frame_error(error).is_some()
                 {
@@ -192,6 +195,7 @@ impl Driver {
                 }
                 tracing::debug!(%peer, %protocol, %error, "inbound request failed");
             }
+            RequestEvent::ResponseSent { peer, .. } if protocol == Protocol::Hello => self.hello_answered(peer),
             RequestEvent::ResponseSent { .. } => {}
         }
     }

@@ -52,7 +52,6 @@ async fn a_peer_that_floods_is_excluded_and_others_are_served() {
     assert!(status.peers.iter().all(|peer| peer.node != flooder_id && peer.score == 100));
     let back = victim.within(WATCH, |event| matches!(event, NetworkEvent::Connected { .. }).then_some(()));
     assert!(back.await.is_none());
-    assert!(flooder.handle.peers().await.is_empty());
 
     // Whoever asks for it by name lets it in again.
     victim.handle.dial(flooder.addr("quic-v1").await).await.unwrap();
