@@ -6,6 +6,8 @@
 //       dials, identifies, pings, says hello, and reads notices until one names a target
 //   node peer.mjs knock KEY-FILE MULTIADDR [CERTIFICATE-FILE]
 //       dials and says what a stranger, or the holder of a certificate that is not trusted, gets to hear
+//   node peer.mjs giant|streams|replay KEY-FILE MULTIADDR CERTIFICATE-FILE
+//       is admitted, and then claims frames of 1 GiB, opens 10,000 streams, or sends old messages as fast as it can
 import { readFileSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { noise } from '@chainsafe/libp2p-noise'
@@ -19,7 +21,7 @@ import { tcp } from '@libp2p/tcp'
 import { lpStream } from '@libp2p/utils'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
-import { HELLO, OTHERS, TOPIC, didOf, helloFrame, readFrame, readNotice } from './wire.mjs'
+import { HELLO, LOG, OTHERS, TOPIC, didOf, entriesFrame, helloFrame, readFrame, readNotice } from './wire.mjs'
 
 const STEP_MS = 30_000
 const NOTICE_MS = 120_000
@@ -45,6 +47,8 @@ async function request (keyFile, requestFile, organisation, department) {
 
 async function start (keyFile) {
   return createLibp2p({
+    // What this side would not do is not to keep it from trying.
+    connectionManager: { reconnectRetries: 0 },
     privateKey: await keyOf(keyFile),
     transports: [tcp(), quic()],
     connectionEncrypters: [noise()],
@@ -145,11 +149,97 @@ async function knock (keyFile, address, certificateFile) {
   await libp2p.stop()
 }
 
+// Admitted, with a connection to misuse.
+async function enter (keyFile, address, certificateFile) {
+  const certificate = readFileSync(certificateFile)
+  const libp2p = await start(keyFile)
+  await libp2p.handle(HELLO, async stream => {
+    const frames = lpStream(stream, { maxDataLength: FRAME_BYTES_MAX })
+    await frames.read()
+    await frames.write(helloFrame(certificate))
+    await stream.close().catch(() => {})
+  })
+  const connection = await within(STEP_MS, 'dial', libp2p.dial(multiaddr(address)))
+  const answer = readFrame(await ask(connection, HELLO, helloFrame(certificate)), HELLO)
+  say('hello', { kind: answer.kind, reason: answer.reason })
+  return { libp2p, connection, certificate }
+}
+
+const until = async (ms, holds) => {
+  const begun = Date.now()
+  while (!holds() && Date.now() - begun < ms) {
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return holds()
+}
+
+// The length of a frame of 1 GiB, and some of it.
+async function giant (keyFile, address, certificateFile) {
+  const { libp2p, connection } = await enter(keyFile, address, certificateFile)
+  const claim = Uint8Array.from([0x80, 0x80, 0x80, 0x80, 0x04])
+  let tried = 0
+  let answered = 0
+  while (connection.status === 'open' && tried < 1000) {
+    tried++
+    try {
+      const stream = await connection.newStream(OTHERS[tried % OTHERS.length], { signal: AbortSignal.timeout(STEP_MS) })
+      stream.send(claim)
+      stream.send(new Uint8Array(1024 * 1024))
+      answered += await lpStream(stream).read({ signal: AbortSignal.timeout(STEP_MS) }).then(() => 1, () => 0)
+    } catch {}
+  }
+  const closed = await until(STEP_MS, () => connection.status !== 'open')
+  say('giant', { tried, answered, closed })
+  await libp2p.stop()
+}
+
+async function streams (keyFile, address, certificateFile) {
+  const { libp2p, connection } = await enter(keyFile, address, certificateFile)
+  let opened = 0
+  let failed = 0
+  const open = async protocol => {
+    const options = { signal: AbortSignal.timeout(STEP_MS), maxOutboundStreams: 20_000 }
+    await connection.newStream(protocol, options).then(() => { opened++ }, () => { failed++ })
+  }
+  const opening = []
+  for (let place = 0; place < 10_000; place++) {
+    opening.push(open(OTHERS[place % OTHERS.length]))
+    if (place % 100 === 99) {
+      await new Promise(resolve => setTimeout(resolve, 1))
+    }
+  }
+  await Promise.race([Promise.all(opening), new Promise(resolve => setTimeout(resolve, STEP_MS))])
+  say('streams', { opened, failed, open: connection.status === 'open' })
+  await libp2p.stop()
+}
+
+// Old messages again and again: requests that were answered once.
+async function replay (keyFile, address, certificateFile) {
+  const { libp2p, connection, certificate } = await enter(keyFile, address, certificateFile)
+  const publisher = didOf(connection.remotePeer.publicKey.raw)
+  const old = entriesFrame(publisher)
+  let answered = 0
+  let refused = 0
+  const ever = async () => {
+    while (connection.status === 'open' && answered + refused < 100_000) {
+      await ask(connection, LOG, old).then(() => { answered++ }, () => { refused++ })
+    }
+  }
+  const hellos = async () => {
+    while (connection.status === 'open') {
+      await ask(connection, HELLO, helloFrame(certificate)).catch(() => {})
+    }
+  }
+  await Promise.race([Promise.all([...Array(16).keys()].map(ever).concat(hellos())), until(NOTICE_MS, () => false)])
+  say('replay', { answered, refused, closed: connection.status !== 'open' })
+  await libp2p.stop()
+}
+
 const [verb, ...args] = process.argv.slice(2)
-const verbs = { request, meet, knock }
+const verbs = { request, meet, knock, giant, streams, replay }
 try {
   if (verbs[verb] == null) {
-    throw new Error(`unknown verb \`${verb}\`: request, meet or knock`)
+    throw new Error(`unknown verb \`${verb}\`; see the head of this file`)
   }
   await verbs[verb](...args)
   process.exit(0)

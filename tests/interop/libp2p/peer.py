@@ -62,7 +62,7 @@ def read_notice(data):
         "kind": notice["kind"],
         "reason": notice["reason"],
         "note": notice["note"],
-        "targets": [str(cid) for cid in notice["targets"]],
+        "targets": [cid.encode("base32") for cid in notice["targets"]],
     }
 
 

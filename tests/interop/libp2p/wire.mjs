@@ -4,11 +4,14 @@ import * as dagCbor from '@ipld/dag-cbor'
 import { base58btc } from 'multiformats/bases/base58'
 
 export const HELLO = '/plumb/hello/1'
+export const LOG = '/plumb/log/1'
 export const TOPIC = 'plumb/notices/1/public'
 export const OTHERS = ['/plumb/search/1', '/plumb/blocks/1', '/plumb/log/1', '/plumb/notice/1']
 
 export const helloFrame = certificate =>
   dagCbor.encode({ type: HELLO, kind: 'hello', certificate, agent: 'js-libp2p interop', heads: [] })
+
+export const entriesFrame = publisher => dagCbor.encode({ type: LOG, kind: 'entries', publisher, from: 0, limit: 16 })
 
 export function readFrame (bytes, type) {
   const frame = dagCbor.decode(bytes)
