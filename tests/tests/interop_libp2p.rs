@@ -117,11 +117,11 @@ struct Identity {
 }
 
 impl Identity {
-    fn new(scratch: &Path, tongue: Tongue, name: &str) -> Identity {
+    fn new(scratch: &Path, tongue: Tongue, name: &str, organisation: &str) -> Identity {
         let file = |end: &str| scratch.join(format!("{name}.{end}"));
         let (key, request, certificate) = (file("key"), file("request"), file("certificate"));
         let mut command = Tools::get().command(tongue);
-        command.arg("request").args([&key, &request]).args(["Fort", "gate"]);
+        command.arg("request").args([&key, &request]).args([organisation, "gate"]);
         let made = finish(command, STEP_TIME).expect(0);
         Identity { tongue, key, request, certificate, did: text(&made, "/node").to_string() }
     }
@@ -223,7 +223,7 @@ impl Fort {
     }
 
     fn identity(&self, tongue: Tongue, name: &str) -> Identity {
-        Identity::new(self.scratch.path(), tongue, name)
+        Identity::new(self.scratch.path(), tongue, name, "Fort")
     }
 
     fn peer(&self, did: &str) -> Option<Value> {
@@ -246,11 +246,13 @@ fn a_foreign_peer_reads_a_notice(tongue: Tongue, transport: &str, agent: &str) {
     assert_eq!(foreign.step("asked")["kind"], "hello", "the node says hello as well");
     assert_eq!(foreign.step("hello")["kind"], "hello", "it is admitted");
     foreign.step("subscribed");
-    let seen = until_some("the node admits it", STEP_TIME, || fort.peer(&identity.did).filter(|p| p["admitted"] == true));
+    let seen =
+        until_some("the node admits it", STEP_TIME, || fort.peer(&identity.did).filter(|p| p["admitted"] == true));
     assert!(text(&seen, "/agent").starts_with(agent), "{seen}");
     assert_eq!(text(&seen, "/organisation"), "Fort");
 
-    let told = fort.node.home.ok(&["retract".as_ref(), fort.note.as_os_str(), "--reason".as_ref(), "data_error".as_ref()]);
+    let told =
+        fort.node.home.ok(&["retract".as_ref(), fort.note.as_os_str(), "--reason".as_ref(), "data_error".as_ref()]);
     let notice = foreign.step("notice");
     assert_eq!(text(&notice, "/publisher"), text(&told, "/publisher"));
     assert_eq!((text(&notice, "/kind"), text(&notice, "/reason")), ("retraction", "data_error"));
@@ -306,7 +308,8 @@ fn a_javascript_peer_without_a_certificate_is_refused() {
 fn a_javascript_peer_of_an_organisation_that_is_not_trusted_is_refused() {
     let fort = Fort::new();
     let strangers = Organisation::found(fort.scratch.path(), "Strangers");
-    let identity = fort.identity(Tongue::JavaScript, "stranger").certified(&strangers, fort.scratch.path());
+    let at = fort.scratch.path();
+    let identity = Identity::new(at, Tongue::JavaScript, "stranger", "Strangers").certified(&strangers, at);
     let hello = a_stranger_hears_nothing(&identity, &fort);
     assert_eq!(text(&hello, "/kind"), "refused", "{hello}");
     assert!(text(&hello, "/reason").contains("not trusted"), "{hello}");
@@ -335,7 +338,9 @@ fn admitted_peers_that_flood_are_excluded_while_others_are_served() {
             foreign.all().into_iter().find(|event| event["event"] == attack)
         });
         foreign.end();
-        println!("{attack}: {outcome}; others served {n_served} times; resident {before} KiB before, at most {peak} KiB");
+        println!(
+            "{attack}: {outcome}; others served {n_served} times; resident {before} KiB before, at most {peak} KiB"
+        );
         assert!(peak.saturating_sub(before) < GROWTH_KIB_MAX, "`{attack}`: from {before} to {peak} KiB");
         let seen = fort.peer(&identity.did).unwrap();
         match attack {

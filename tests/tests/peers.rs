@@ -26,7 +26,8 @@ fn place(address: &str) -> &str {
 #[test]
 fn status_says_of_each_peer_why_it_is_not_reached() {
     let scratch = TempDir::new().unwrap();
-    let (fort, strangers) = (Organisation::found(scratch.path(), "Fort"), Organisation::found(scratch.path(), "Strangers"));
+    let (fort, strangers) =
+        (Organisation::found(scratch.path(), "Fort"), Organisation::found(scratch.path(), "Strangers"));
     let gate = fort.node(scratch.path(), "gate", "person-guard");
     let tower = fort.node(scratch.path(), "tower", "person-watch");
     let bridge = fort.node(scratch.path(), "bridge", "person-keeper");
@@ -68,7 +69,10 @@ fn status_says_of_each_peer_why_it_is_not_reached() {
     assert_eq!(text(of_road, "/reason"), "unknown_root");
     assert!(text(of_road, "/detail").contains("plumb trust add"), "it says what to do: {of_road:#}");
     let unanswered = list(&seen, "/unanswered");
-    assert_eq!((text(&unanswered[0], "/address"), text(&unanswered[0], "/reason")), (nobody.as_str(), "connection_refused"));
+    assert_eq!(
+        (text(&unanswered[0], "/address"), text(&unanswered[0], "/reason")),
+        (nobody.as_str(), "connection_refused")
+    );
 
     // Over HTTP it is the same, for whoever has a token.
     assert_eq!(Http::new(gate.http_addr(), None).get("/v1/peers").status, 401);
@@ -88,7 +92,8 @@ fn status_says_of_each_peer_why_it_is_not_reached() {
     assert_eq!(text(&away, "/reason"), "connection_refused");
     assert!(away["log_age_ms"].is_u64() && count(&away, "/log_size") >= 1);
     let failures = count(&list(&away, "/tried")[0], "/failures");
-    let lines = gate.log().lines().filter(|line| line.contains("not reached") && line.contains(&tower_at)).count() as u64;
+    let lines =
+        gate.log().lines().filter(|line| line.contains("not reached") && line.contains(&tower_at)).count() as u64;
     assert!(1 <= lines && lines <= u64::from(failures.ilog2()) + 2, "{lines} lines for {failures} failures");
 }
 
@@ -104,7 +109,9 @@ fn a_blocked_peer_stays_out_over_a_restart_until_it_is_let_in() {
     let did = text(&tower.ready, "/node").to_string();
 
     gate.home.ok(&["peers", "block", did.as_str()]);
-    let is_out = |gate: &RunningNode| peer(&status(gate), &did).is_some_and(|p| p["state"] == "blocked" && p["connected"] == false);
+    let is_out = |gate: &RunningNode| {
+        peer(&status(gate), &did).is_some_and(|p| p["state"] == "blocked" && p["connected"] == false)
+    };
     until("the tower is out", PATIENCE, || is_out(&gate));
     // Again at the same addresses, where the tower goes on trying; and with the tower among its own bootstrap peers.
     let (home, listen) = (gate.home.clone(), gate.addresses().iter().map(|a| place(a).to_string()).collect::<Vec<_>>());

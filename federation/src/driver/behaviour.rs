@@ -155,7 +155,7 @@ impl Behaviour {
     }
 
     pub(super) fn send_request(&mut self, peer: &PeerId, protocol: Protocol, bytes: Vec<u8>) -> OutboundRequestId {
-        self.requests(protocol).send_request(peer, bytes)
+        self.requests(protocol).send_request(peer, Ok(bytes))
     }
 
     /// `false` if nobody waits for it any more.

@@ -2,16 +2,14 @@
 
 use libp2p::core::ConnectedPoint;
 use libp2p::gossipsub::{self, MessageAcceptance, MessageId};
-use libp2p::request_response::{
-    self, InboundFailure, InboundRequestId, OutboundFailure, OutboundRequestId, ResponseChannel,
-};
+use libp2p::request_response::{self, InboundRequestId, OutboundFailure, OutboundRequestId, ResponseChannel};
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::swarm::{ConnectionId, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, autonat, dcutr, identify, mdns, ping};
 use tokio::time::Instant;
 
 use super::super::behaviour::BehaviourEvent;
-use super::super::codec::{FrameError, frame_error};
+use super::super::codec::{FrameError, ReadRequest, frame_error};
 use super::super::conduct::Offence;
 use super::super::event::{GossipId, NetworkEvent, RefusalReason, RequestToken};
 use super::super::gate::{GatedEvent, Standing};
@@ -23,7 +21,7 @@ use super::super::rate::Allowance;
 use super::{Driver, HURRY, jitter};
 
 /// An event of a request protocol.
-type RequestEvent = request_response::Event<Vec<u8>, Vec<u8>>;
+type RequestEvent = request_response::Event<ReadRequest, Vec<u8>>;
 
 impl Driver {
     pub(super) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -174,9 +172,10 @@ impl Driver {
     fn on_request_event(&mut self, protocol: Protocol, event: RequestEvent) {
         match event {
             RequestEvent::Message { peer, message, .. } => match message {
-                request_response::Message::Request { request_id, request, channel } => {
-                    self.on_request(peer, protocol, request_id, request, channel);
-                }
+                request_response::Message::Request { request_id, request, channel } => match request {
+                    Ok(bytes) => self.on_request(peer, protocol, request_id, bytes, channel),
+                    Err(error) => self.on_broken(peer, protocol, &error),
+                },
                 request_response::Message::Response { request_id, response } => {
                     self.answered(protocol, request_id, Ok(response));
                 }
@@ -188,16 +187,17 @@ impl Driver {
                 if protocol == Protocol::Hello {
                     self.hello_answered(peer);
                 }
-                if let InboundFailure::Io(error) = &error
-                    && frame_error(error).is_some()
-                {
-                    self.blame(peer, Offence::BrokenFrame);
-                }
                 tracing::debug!(%peer, %protocol, %error, "inbound request failed");
             }
             RequestEvent::ResponseSent { peer, .. } if protocol == Protocol::Hello => self.hello_answered(peer),
             RequestEvent::ResponseSent { .. } => {}
         }
+    }
+
+    /// Its stream ends with the channel that is dropped here.
+    fn on_broken(&mut self, id: PeerId, protocol: Protocol, error: &FrameError) {
+        tracing::debug!(%id, %protocol, %error, "no frame");
+        self.blame(id, Offence::BrokenFrame);
     }
 
     /// Nobody asks before hello by mistake; once or twice it may be another program.
