@@ -81,7 +81,7 @@ pub struct PeerView {
     pub connected: bool,
     /// Whether it may ask.
     pub admitted: bool,
-    /// Why it is not admitted, as a word: `connection_refused`, `timed_out`, `no_route`, `wrong_key`, `unknown_root`,
+    /// Why it is not admitted, as a word: `connection_refused`, `timed_out`, `no_route`, `dropped`, `wrong_key`, `unknown_root`,
     /// `no_certificate`, `certificate_expired`, `certificate_in_future`, `refused_by_peer`, `rate_limited`, `blocked`,
     /// `fault` and others.
     pub reason: Option<String>,
@@ -112,7 +112,7 @@ pub struct PeerView {
 pub struct TriedView {
     /// The address.
     pub address: String,
-    /// How often it was tried since somebody last answered there.
+    /// How often it was tried since its node was last admitted.
     pub failures: u32,
     /// Why nobody answered, as a word.
     pub reason: Option<String>,

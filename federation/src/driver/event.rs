@@ -112,7 +112,7 @@ pub enum NetworkEvent {
         addr: Multiaddr,
         /// Why.
         reason: DialFailure,
-        /// How often it failed since somebody last answered there.
+        /// How often it failed since somebody there was last admitted.
         failures: u32,
     },
     /// A node broke the rules of admission; its connections are being closed, and `Disconnected` follows.

@@ -43,8 +43,10 @@ struct Entry {
     peer: Option<PeerId>,
     /// Attempts since the peer was last admitted; they set the pause.
     failures: u32,
-    /// Dials that came to nothing since somebody last answered there.
+    /// Dials that came to nothing since the peer was last admitted.
     unanswered: u32,
+    /// Whether it was admitted since it connected.
+    is_settled: bool,
     /// Why the last one failed, if the address itself did not answer.
     last_failure: Option<DialFailure>,
     tried_at: Option<Instant>,
@@ -78,7 +80,7 @@ impl RedialBook {
         }
         let state = if connected { State::Connected } else { State::Waiting { until: now } };
         let entry =
-            Entry { peer: peer_in(&addr), failures: 0, unanswered: 0, last_failure: None, tried_at: None, state };
+            Entry { peer: peer_in(&addr), failures: 0, unanswered: 0, is_settled: false, last_failure: None, tried_at: None, state };
         self.entries.insert(addr, entry);
         Ok(())
     }
@@ -101,7 +103,7 @@ impl RedialBook {
     }
 
     /// A dial came to nothing; `why` is the address's own fault, if it is. How often that happened since
-    /// somebody last answered there.
+    /// the peer behind it was last admitted.
     pub(super) fn failed(
         &mut self,
         addr: &Multiaddr,
@@ -161,8 +163,8 @@ impl RedialBook {
         if let Some(entry) = dialled.and_then(|addr| self.entries.get_mut(addr)) {
             entry.peer = Some(peer);
             entry.state = State::Connected;
-            had_failed = entry.last_failure.take().is_some();
-            entry.unanswered = 0;
+            entry.is_settled = false;
+            had_failed = entry.last_failure.as_ref().is_some_and(|failure| *failure != DialFailure::Dropped);
         }
         for entry in self.of(peer) {
             if entry.state != State::Dialling {
@@ -177,6 +179,10 @@ impl RedialBook {
         let (min, max) = (self.delay_min, self.delay_max);
         for entry in self.of(peer) {
             if entry.state == State::Connected {
+                if !entry.is_settled {
+                    entry.last_failure = Some(DialFailure::Dropped);
+                    entry.unanswered = entry.unanswered.saturating_add(1);
+                }
                 entry.pause(now, min, max, jitter_permille);
             }
         }
@@ -186,6 +192,9 @@ impl RedialBook {
     pub(super) fn settled(&mut self, peer: PeerId) {
         for entry in self.of(peer) {
             entry.failures = 0;
+            entry.unanswered = 0;
+            entry.is_settled = true;
+            entry.last_failure = None;
         }
     }
 
@@ -314,7 +323,13 @@ mod tests {
         book.hurry(at, MAX);
         assert_eq!(book.due(at + MAX / 4).len(), 1, "they are spread");
         assert_eq!(book.due(at + MAX).len(), 3);
-        assert!(book.connected(PeerId::random(), Some(&addr(1))), "it had failed");
+        let peer = PeerId::random();
+        assert!(book.connected(peer, Some(&addr(1))), "it had failed");
+        book.disconnected(peer, at, 0);
+        let dropped = book.status(at).next().map(|(_, status)| status.last_failure);
+        assert_eq!(dropped, Some(Some(DialFailure::Dropped)), "it answered, and did not admit us");
+        book.connected(peer, Some(&addr(1)));
+        book.settled(peer);
         let status: Vec<AddressStatus> = book.status(at).map(|(_, status)| status).collect();
         assert_eq!((status[0].trying, status[0].last_failure.clone()), (Trying::Connected, None));
         assert_eq!(status[1].last_failure, Some(DialFailure::ConnectionRefused));

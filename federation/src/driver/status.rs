@@ -53,7 +53,7 @@ pub struct AddressStatus {
     pub addr: Multiaddr,
     /// Who answers there, if that is known.
     pub node: Option<NodeId>,
-    /// How often it was tried since somebody last answered there.
+    /// How often it was tried since its node was last admitted.
     pub failures: u32,
     /// Why nobody answered there the last time.
     pub last_failure: Option<DialFailure>,
@@ -102,6 +102,9 @@ pub enum DialFailure {
     /// There is no way to that network.
     #[error("no route: that network cannot be reached from here")]
     NoRoute,
+    /// It takes the connection and ends it before it admits this node.
+    #[error("it ends the connection at once: it may have blocked or excluded this node")]
+    Dropped,
     /// Somebody else is there.
     #[error("another peer answers there: {obtained}")]
     WrongKey {
@@ -129,6 +132,7 @@ impl DialFailure {
             DialFailure::ConnectionRefused => "connection_refused",
             DialFailure::TimedOut => "timed_out",
             DialFailure::NoRoute => "no_route",
+            DialFailure::Dropped => "dropped",
             DialFailure::WrongKey { .. } => "wrong_key",
             DialFailure::OwnAddress => "own_address",
             DialFailure::Relay(_) => "relay",
@@ -186,7 +190,7 @@ fn of_transport(error: &(dyn std::error::Error + 'static)) -> DialFailure {
         DialFailure::ConnectionRefused
     } else if lower.contains("timeout") || lower.contains("timed out") || lower.contains("timed-out") {
         DialFailure::TimedOut
-    } else if lower.contains("unreachable") {
+    } else if lower.contains("unreachable") || lower.contains("no route") {
         DialFailure::NoRoute
     } else {
         DialFailure::Other(one_line(&text))
