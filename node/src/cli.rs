@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search, sources,
-    token, trust, up,
+    answers, ask, audit, bundle, care, config, context, gravity, ingest, init, jobs, notices, org, peers, search,
+    sources, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -81,6 +81,8 @@ enum Command {
     Answers(answers::AnswersArgs),
     /// Export, show, verify, replay and import signed bundles
     Bundle(bundle::BundleArgs),
+    /// Make, show and answer from portable contexts
+    Context(context::ContextArgs),
     /// Take sources of this node back, or counsel caution
     Retract(notices::RetractArgs),
     /// Undo a notice of this node
@@ -198,6 +200,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Ask(args) => ask::run(cx, args).await,
         Command::Answers(args) => answers::run(cx, args).await,
         Command::Bundle(args) => bundle::run(cx, args).await,
+        Command::Context(args) => context::run(cx, args).await,
         Command::Retract(args) => notices::retract(cx, args).await,
         Command::Reinstate(args) => notices::reinstate(cx, args).await,
         Command::Notices(args) => notices::run(cx, args).await,
@@ -236,6 +239,8 @@ mod tests {
             "plumb answers show last",
             "plumb bundle verify f --trust did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --offline",
             "plumb bundle export last --out f",
+            "plumb context make q --out f --max-chunks 4 --budget-chars 9 --trust a=b=7 --peers",
+            "plumb context answer f --markdown",
             "plumb retract a b --kind expression-of-concern --reason data_error --note n",
             "plumb reinstate bafy --note n",
             "plumb notices receipts bafy",
@@ -259,6 +264,9 @@ mod tests {
             "plumb ask",
             "plumb ask q --deadline 5",
             "plumb retract a --reason because",
+            "plumb context make q --max-chunks -1",
+            "plumb context make q --trust a=101",
+            "plumb context show f --markdown --json",
             "plumb ingest a --sensitivity secret",
             "plumb org certify r",
             "plumb search q --as mara",

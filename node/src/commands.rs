@@ -6,6 +6,7 @@ pub mod audit;
 pub mod bundle;
 pub mod care;
 pub mod config;
+pub mod context;
 pub mod gravity;
 pub mod ingest;
 pub mod init;
