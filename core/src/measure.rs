@@ -90,6 +90,12 @@ impl Micro {
     }
 }
 
+impl From<Milli> for Micro {
+    fn from(milli: Milli) -> Micro {
+        Micro(u32::from(milli.0) * 1000)
+    }
+}
+
 impl From<Micro> for Milli {
     fn from(micro: Micro) -> Milli {
         Milli(u16::try_from(micro.0 / 1000).unwrap_or(1000))
