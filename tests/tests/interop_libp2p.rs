@@ -286,7 +286,7 @@ fn a_stranger_hears_nothing(identity: &Identity, fort: &Fort) -> Value {
     fort.node.home.ok(&["retract".as_ref(), fort.note.as_os_str(), "--reason".as_ref(), "data_error".as_ref()]);
     let said = foreign.end();
     let asked: Vec<&Value> = said.iter().filter(|event| event["event"] == "asked").collect();
-    assert_eq!(asked.len(), 4);
+    assert_eq!(asked.len(), 5, "each protocol but hello");
     assert!(asked.iter().all(|event| event["answered"] == false), "{asked:#?}");
     let gossip = said.iter().find(|event| event["event"] == "gossip").unwrap();
     assert_eq!((&gossip["messages"], &gossip["subscribers"]), (&Value::from(0), &Value::from(0)));

@@ -71,6 +71,7 @@ pub(super) struct Behaviour {
     blocks: Gated<Requests>,
     log: Gated<Requests>,
     notice: Gated<Requests>,
+    teach: Gated<Requests>,
     gossip: Gated<gossipsub::Behaviour>,
     kad: Gated<kad::Behaviour<MemoryStore>>,
     relay: Gated<Toggle<relay::Behaviour>>,
@@ -130,6 +131,7 @@ impl Behaviour {
             blocks: gated(Protocol::Blocks),
             log: gated(Protocol::Log),
             notice: gated(Protocol::Notice),
+            teach: gated(Protocol::Teach),
             gossip: Gated::new(prepared.gossip, GOSSIP_DOOR),
             kad: Gated::new(kademlia(peer), KAD_DOOR),
             relay: Gated::new(Toggle::from(options.relay.then(|| reach::relay(peer))), REACH_DOOR),
@@ -151,6 +153,7 @@ impl Behaviour {
             Protocol::Blocks => self.blocks.inner(),
             Protocol::Log => self.log.inner(),
             Protocol::Notice => self.notice.inner(),
+            Protocol::Teach => self.teach.inner(),
         }
     }
 
@@ -174,7 +177,7 @@ impl Behaviour {
 
     /// Tells every gate how a connected peer stands.
     pub(super) fn raise(&mut self, peer: PeerId, standing: Standing) {
-        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice] {
+        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice, &mut self.teach] {
             requests.raise(peer, standing);
         }
         self.gossip.raise(peer, standing);

@@ -79,8 +79,15 @@ impl RedialBook {
             return Err(BookFull);
         }
         let state = if connected { State::Connected } else { State::Waiting { until: now } };
-        let entry =
-            Entry { peer: peer_in(&addr), failures: 0, unanswered: 0, is_settled: false, last_failure: None, tried_at: None, state };
+        let entry = Entry {
+            peer: peer_in(&addr),
+            failures: 0,
+            unanswered: 0,
+            is_settled: false,
+            last_failure: None,
+            tried_at: None,
+            state,
+        };
         self.entries.insert(addr, entry);
         Ok(())
     }
@@ -169,6 +176,7 @@ impl RedialBook {
         for entry in self.of(peer) {
             if entry.state != State::Dialling {
                 entry.state = State::Connected;
+                entry.is_settled = false;
             }
         }
         had_failed

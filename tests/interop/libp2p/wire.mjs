@@ -6,7 +6,7 @@ import { base58btc } from 'multiformats/bases/base58'
 export const HELLO = '/plumb/hello/1'
 export const LOG = '/plumb/log/1'
 export const TOPIC = 'plumb/notices/1/public'
-export const OTHERS = ['/plumb/search/1', '/plumb/blocks/1', '/plumb/log/1', '/plumb/notice/1']
+export const OTHERS = ['/plumb/search/1', '/plumb/blocks/1', '/plumb/log/1', '/plumb/notice/1', '/plumb/teach/1']
 
 export const helloFrame = certificate =>
   dagCbor.encode({ type: HELLO, kind: 'hello', certificate, agent: 'js-libp2p interop', heads: [] })
