@@ -19,6 +19,8 @@ use tempfile::TempDir;
 const INSTALL_TIME: Duration = Duration::from_secs(600);
 /// One step of a foreign peer on a machine under load.
 const STEP_TIME: Duration = Duration::from_secs(120);
+/// Streams of one connection, as `docs/network.md` has it.
+const MUXED_STREAMS_MAX: u64 = 256;
 /// How much a node may grow under an attack. Its buffers are bounded; the allocator and the page cache are not ours.
 const GROWTH_KIB_MAX: u64 = 200 * 1024;
 
@@ -342,17 +344,15 @@ fn admitted_peers_that_flood_are_excluded_while_others_are_served() {
             "{attack}: {outcome}; others served {n_served} times; resident {before} KiB before, at most {peak} KiB"
         );
         assert!(peak.saturating_sub(before) < GROWTH_KIB_MAX, "`{attack}`: from {before} to {peak} KiB");
+        if attack == "streams" {
+            // Opened, dropped by the other side, and opened again: at no time more than the multiplexer allows.
+            assert!(outcome["standing"].as_u64().unwrap() <= MUXED_STREAMS_MAX, "{outcome}");
+            continue;
+        }
+        assert_eq!(outcome["closed"], true, "{outcome}");
+        assert!(attack != "giant" || outcome["answered"] == 0, "{outcome}");
         let seen = fort.peer(&identity.did).unwrap();
-        match attack {
-            "giant" => assert_eq!((&outcome["answered"], &outcome["closed"]), (&Value::from(0), &Value::from(true))),
-            "replay" => assert_eq!(outcome["closed"], true),
-            // As many as the multiplexer allows; then the connection ends, or nothing more is opened.
-            _ => assert!(outcome["opened"].as_u64().unwrap() < 1000, "{outcome}"),
-        }
-        if attack != "streams" {
-            assert_eq!(text(&seen, "/reason"), "rate_limited", "{seen:#}");
-        }
-        assert_eq!(seen["admitted"], false, "{seen:#}");
+        assert_eq!((text(&seen, "/reason"), &seen["admitted"]), ("rate_limited", &Value::from(false)), "{seen:#}");
     }
     assert!(is_served(&tower.home));
     assert!(!fort.node.log().contains("panicked"));

@@ -209,7 +209,8 @@ async function streams (keyFile, address, certificateFile) {
     }
   }
   await Promise.race([Promise.all(opening), new Promise(resolve => setTimeout(resolve, STEP_MS))])
-  say('streams', { opened, failed, open: connection.status === 'open' })
+  const standing = connection.streams.filter(stream => stream.status === 'open').length
+  say('streams', { opened, failed, standing })
   await libp2p.stop()
 }
 
