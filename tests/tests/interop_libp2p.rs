@@ -19,6 +19,10 @@ use tempfile::TempDir;
 const INSTALL_TIME: Duration = Duration::from_secs(600);
 /// One step of a foreign peer on a machine under load.
 const STEP_TIME: Duration = Duration::from_secs(120);
+/// Few enough that a script on a machine under load exceeds it.
+const REQUESTS_PER_SECOND: u32 = 10;
+/// Between two searches of an honest peer, each of which is two requests.
+const HONEST_PAUSE: Duration = Duration::from_millis(300);
 /// Streams of one connection, as `docs/network.md` has it.
 const MUXED_STREAMS_MAX: u64 = 256;
 /// How much a node may grow under an attack. Its buffers are bounded; the allocator and the page cache are not ours.
@@ -216,6 +220,12 @@ impl Fort {
         let note = scratch.path().join("note.md");
         std::fs::write(&note, "# Note\n\nThe drawbridge is raised at dusk.\n").unwrap();
         home.ok(&["ingest".as_ref(), note.as_os_str(), "--sensitivity".as_ref(), "public".as_ref()]);
+        let config = home.dir.join("plumb.toml");
+        let preset = std::fs::read_to_string(&config).unwrap();
+        let slow =
+            preset.replace("# requests_per_second = 500", &format!("requests_per_second = {REQUESTS_PER_SECOND}"));
+        assert_ne!(slow, preset, "the template names the setting");
+        std::fs::write(config, slow).unwrap();
         let node = RunningNode::start(&home, &[]);
         Fort { organisation, node, note, scratch }
     }
@@ -336,6 +346,7 @@ fn admitted_peers_that_flood_are_excluded_while_others_are_served() {
         let outcome = until_some(&format!("the attack `{attack}` ends"), STEP_TIME, || {
             assert!(is_served(&tower.home), "while `{attack}` goes on, others are served");
             n_served += 1;
+            std::thread::sleep(HONEST_PAUSE);
             peak = resident_kib(fort.node.pid()).max(peak);
             foreign.all().into_iter().find(|event| event["event"] == attack)
         });

@@ -3,8 +3,10 @@
 //! A bucket fills at a steady rate up to its size. What a peer takes comes out of it; who finds it empty is turned
 //! away and may come back. Time is an argument and whole milliseconds count, so what a bucket says can be tested.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use libp2p::PeerId;
 use tokio::time::Instant;
 
 use super::protocol::Protocol;
@@ -24,6 +26,9 @@ pub const BYTES_PER_SECOND: u32 = 32 * 1024 * 1024;
 
 /// How many seconds' worth a peer that was quiet may take at once.
 const BURST_SECONDS: u64 = 4;
+
+/// How many peers that left with less than a full allowance are held in mind.
+const LEFT_MAX: usize = 1024;
 
 /// A bucket. Its level is counted in thousandths, so that slow rates fill it smoothly.
 #[derive(Clone, Debug)]
@@ -55,6 +60,11 @@ impl Bucket {
     pub(super) fn drain(&mut self, amount: u64, now: Instant) {
         self.fill(now);
         self.level_milli = self.level_milli.saturating_sub(amount.saturating_mul(1000));
+    }
+
+    fn is_full(&mut self, now: Instant) -> bool {
+        self.fill(now);
+        self.level_milli == self.per_second * BURST_SECONDS * 1000
     }
 
     fn fill(&mut self, now: Instant) {
@@ -100,9 +110,40 @@ impl Allowance {
         self.bytes[protocol.index()].drain(bytes as u64, now);
     }
 
+    fn is_full(&mut self, now: Instant) -> bool {
+        let mut buckets = self.requests.iter_mut().chain(&mut self.bytes).chain([&mut self.gossip]);
+        buckets.all(|bucket| bucket.is_full(now))
+    }
+
     /// A gossip message came; `false` if it is one too many.
     pub(super) fn gossip(&mut self, now: Instant) -> bool {
         self.gossip.take(1, now)
+    }
+}
+
+/// What peers that left had used up: who comes back does not find it full again.
+#[derive(Debug, Default)]
+pub(super) struct Left(BTreeMap<PeerId, Allowance>);
+
+impl Left {
+    /// A peer left.
+    pub(super) fn keep(&mut self, peer: PeerId, mut allowance: Allowance, now: Instant) {
+        if allowance.is_full(now) {
+            return;
+        }
+        if LEFT_MAX <= self.0.len() {
+            self.0.retain(|_, kept| !kept.is_full(now));
+        }
+        // As many strangers at once as that come with a handshake each; then they are forgotten.
+        if LEFT_MAX <= self.0.len() {
+            self.0.pop_first();
+        }
+        self.0.insert(peer, allowance);
+    }
+
+    /// A peer came. What is left of its allowance, or a full one.
+    pub(super) fn take(&mut self, peer: &PeerId, requests_per_second: u32, now: Instant) -> Allowance {
+        self.0.remove(peer).unwrap_or_else(|| Allowance::new(requests_per_second, now))
     }
 }
 
@@ -133,6 +174,23 @@ mod tests {
         let start = Instant::now();
         let mut bucket = Bucket::new(1, start + Duration::from_secs(5));
         assert_eq!((0..10).filter(|_| bucket.take(1, start)).count(), 4);
+    }
+
+    #[test]
+    fn who_comes_back_does_not_find_a_full_allowance() {
+        let (mut left, peer, now) = (Left::default(), PeerId::random(), Instant::now());
+        let mut allowance = left.take(&peer, 5, now);
+        while allowance.request(Protocol::Search, 1, now) {}
+        left.keep(peer, allowance, now);
+        assert!(!left.take(&peer, 5, now).request(Protocol::Search, 1, now));
+        for _ in 0..LEFT_MAX + 10 {
+            let mut used = Allowance::new(5, now);
+            used.gossip(now);
+            left.keep(PeerId::random(), used, now);
+        }
+        assert_eq!(left.0.len(), LEFT_MAX);
+        left.keep(peer, Allowance::new(5, now), now);
+        assert!(!left.0.contains_key(&peer), "a full one is not worth a place");
     }
 
     #[test]

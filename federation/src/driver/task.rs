@@ -26,6 +26,7 @@ use super::handle::{Command, CommandError, Reply, RequestError};
 use super::options::{HELLO_STREAMS_MAX, INBOUND_BYTES_MAX, Limits};
 use super::peers::Peers;
 use super::protocol::Protocol;
+use super::rate::Left;
 use super::reach::is_relayed;
 use super::redial::{JITTER_PERMILLE_MAX, RedialBook, peer_in};
 use super::status::DialFailure;
@@ -60,6 +61,7 @@ pub(super) struct Driver {
     peers: Peers,
     book: RedialBook,
     conduct: Conduct,
+    left: Left,
     circuits: Circuits,
     /// Dials of the book that are under way.
     dials: HashMap<ConnectionId, Multiaddr>,
@@ -77,6 +79,7 @@ impl Driver {
             book: RedialBook::new(limits.redial_delay_min, limits.redial_delay_max),
             inbound_budget: Arc::new(Semaphore::new(INBOUND_BYTES_MAX)),
             conduct: Conduct::default(),
+            left: Left::default(),
             circuits: Circuits::default(),
             swarm,
             limits,

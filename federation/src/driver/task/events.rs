@@ -17,7 +17,6 @@ use super::super::handle::RequestError;
 use super::super::keys::node_of_peer;
 use super::super::peers::Peer;
 use super::super::protocol::Protocol;
-use super::super::rate::Allowance;
 use super::{Driver, HURRY, jitter};
 
 /// An event of a request protocol.
@@ -92,7 +91,8 @@ impl Driver {
         let addr = endpoint.get_remote_address().clone();
         let deadline = now + self.limits.admission_timeout;
         let rate = self.limits.requests_per_second;
-        let peer = self.peers.0.entry(id).or_insert_with(|| Peer::new(node, deadline, Allowance::new(rate, now)));
+        let left = &mut self.left;
+        let peer = self.peers.0.entry(id).or_insert_with(|| Peer::new(node, deadline, left.take(&id, rate, now)));
         peer.connected(connection, addr.clone());
         if is_unwanted {
             self.swarm.close_connection(connection);
@@ -120,9 +120,9 @@ impl Driver {
             return;
         }
         self.book.disconnected(id, Instant::now(), jitter());
-        if let Some(peer) = self.peers.0.remove(&id)
-            && peer.announced
-        {
+        let Some(peer) = self.peers.0.remove(&id) else { return };
+        self.left.keep(id, peer.allowance, Instant::now());
+        if peer.announced {
             self.outbox.tell_surely(NetworkEvent::Disconnected { node: peer.node });
         }
     }
