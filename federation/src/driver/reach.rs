@@ -29,6 +29,9 @@ pub const CIRCUIT_TIME_MAX: Duration = Duration::from_secs(60 * 60);
 /// Addresses of one peer that are dialled back for it.
 const PROBED_ADDRS_MAX: usize = 8;
 
+/// After how many times the first delay a node that is not sure is dialled back again.
+const RETRY_AFTER_DELAYS: u32 = 6;
+
 pub(super) fn relay(peer: PeerId) -> relay::Behaviour {
     let config = relay::Config {
         max_reservations: RESERVATIONS_MAX,
@@ -47,6 +50,8 @@ pub(super) fn relay(peer: PeerId) -> relay::Behaviour {
 pub(super) fn probe(peer: PeerId, limits: &Limits) -> autonat::v1::Behaviour {
     let config = autonat::v1::Config {
         boot_delay: limits.probe_delay,
+        retry_interval: limits.probe_delay.saturating_mul(RETRY_AFTER_DELAYS),
+        throttle_server_period: limits.probe_delay.saturating_mul(RETRY_AFTER_DELAYS),
         // Departments live on private networks. Whoever is dialled back is a member, and only at the address that it
         // was seen at.
         only_global_ips: false,

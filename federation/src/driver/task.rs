@@ -44,6 +44,9 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a peer that is refused has to hear why.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
+/// How long it then has to read it: a connection that ends at once may end before its last bytes are looked at.
+const READING: Duration = Duration::from_millis(250);
+
 /// How long the end waits for connections to be closed in good order, so that peers learn of it at once.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -273,7 +276,7 @@ impl Driver {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         peer.answers_under_way = peer.answers_under_way.saturating_sub(1);
         if peer.answers_under_way == 0 && peer.closes_at.is_some() {
-            self.hang_up(id);
+            peer.closes_at = Some(Instant::now() + READING);
         }
     }
 
