@@ -8,7 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, gravity, health, ingest, jobs, notices, peers, search, sources, tokens, trust,
+    answers, audit, bundles, care, gravity, health, ingest, jobs, notices, peers, search, sources, teachings, tokens,
+    trust,
 };
 
 /// The description.
@@ -30,6 +31,7 @@ use super::{
         bundles::export, bundles::verify, bundles::import,
         notices::publish, notices::list, notices::show, notices::signed, notices::receipts,
         peers::list, peers::connect, peers::block,
+        teachings::offer, teachings::list, teachings::send, teachings::resolve,
         trust::list, trust::add, trust::remove,
         audit::list, audit::verify, audit::checkpoint, gravity::plan,
         tokens::list, tokens::create, tokens::revoke,
