@@ -124,7 +124,7 @@ fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeErro
     for source in &receipt.sources {
         for standing in kept::standing_on(&premises.store, source)? {
             if kept::obligation(&premises.store, &standing.notice, &receipt.importer)?.is_none() {
-                let obligation = Obligation { opened_at: premises.now(), acknowledgement: None };
+                let obligation = Obligation::opened(premises.now());
                 kept::put_obligation(&mut change, &standing.notice, &receipt.importer, &obligation);
                 owes = true;
             }
