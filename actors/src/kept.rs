@@ -13,7 +13,9 @@ mod sources;
 mod world;
 
 pub(crate) use accounts::{Token, tokens};
-pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
+pub(crate) use answers::{
+    SavedAnswer, answer, answers, answers_citing, put_answer, put_given_out, update_answer, was_given_out,
+};
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
 pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
