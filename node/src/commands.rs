@@ -3,9 +3,11 @@
 pub mod answers;
 pub mod ask;
 pub mod audit;
+pub mod bench;
 pub mod bundle;
 pub mod care;
 pub mod config;
+pub mod context;
 pub mod gravity;
 pub mod ingest;
 pub mod init;
