@@ -130,7 +130,7 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
     }
     let state = if notices.values().any(|e| *e == Effect::Withdraw) {
         "retracted-source"
-    } else if notices.is_empty() {
+    } else if notices.values().all(|effect| *effect == Effect::Narrow) {
         "current"
     } else {
         "caution"

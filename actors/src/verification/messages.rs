@@ -114,7 +114,7 @@ pub struct NoticeView {
     pub superseded_by: Option<TargetView>,
     /// Of a narrowing, the label at home.
     pub audience: Option<String>,
-    /// Whether it was applied here, and what that changed.
+    /// To the operator: when it was applied here, and what that changed.
     pub applied: Option<AppliedView>,
     /// Whoever is known to hold what it names, and whether they have applied it. Only its publisher and whoever
     /// passed the evidence on know of any.

@@ -127,7 +127,8 @@ impl Reader {
             chunks: if sees_all { notice.chunks.iter().map(ToString::to_string).collect() } else { Vec::new() },
             superseded_by,
             audience: notice.audience.map(|a| a.to_string()),
-            applied: sees_all.then(|| AppliedView {
+            // Its counts take in answers of others, so they are the operator's to see.
+            applied: (sees_all && self.sees_ledger).then(|| AppliedView {
                 at: kept.applied_at.to_string(),
                 units: kept.n_units,
                 answers: kept.n_answers,
