@@ -141,6 +141,8 @@ async fn start(home: &Path) -> Node {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     Node::start(options).await.expect("a node in an empty home")
 }

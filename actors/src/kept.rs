@@ -10,6 +10,7 @@ mod events;
 mod logs;
 mod notices;
 mod sources;
+mod teachings;
 mod world;
 
 pub(crate) use accounts::{Token, tokens};
@@ -25,6 +26,10 @@ pub(crate) use notices::{
     standing_with,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use teachings::{
+    Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
+    received_teachings, sent_teaching, sent_to,
+};
 pub(crate) use world::{Applied, applied, doi_of, put_applied, put_doi, put_world_list, world_list};
 
 use plumb_core::measure::Timestamp;

@@ -9,7 +9,7 @@ use plumb_core::identity::EntityId;
 
 use crate::commands::{
     answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, notices, org, peers,
-    search, sources, token, trust, up,
+    search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -93,6 +93,8 @@ enum Command {
     Peers(peers::PeersArgs),
     /// Found an organisation, certify its nodes, join one
     Org(org::OrgArgs),
+    /// Offer knowledge to peers, and decide about what they offer
+    Teach(teach::TeachArgs),
     /// Say which organisations are trusted
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
@@ -208,6 +210,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Reinstate(args) => notices::reinstate(cx, args).await,
         Command::Notices(args) => notices::run(cx, args).await,
         Command::Peers(args) => peers::run(cx, args).await,
+        Command::Teach(args) => teach::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
@@ -256,6 +259,10 @@ mod tests {
             "plumb org init N --out d",
             "plumb org certify r --root d --install h --valid 10d",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
+            "plumb teach offer a.md --kind decision --confidence 920 --validated --seen 3",
+            "plumb teach resolve bafy context-dependent",
+            "plumb teach list --pending",
+            "plumb teach send",
             "plumb audit list --action a --before 3 --limit 5",
             "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
@@ -278,6 +285,8 @@ mod tests {
             "plumb ingest a --sensitivity secret",
             "plumb org certify r",
             "plumb search q --as mara",
+            "plumb teach offer a.md --kind decision --confidence 1001",
+            "plumb teach resolve bafy maybe",
             "plumb trust add did:web:x --name N",
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).unwrap_err().exit_code(), 2, "{line}");

@@ -17,6 +17,7 @@ pub mod org;
 pub mod peers;
 pub mod search;
 pub mod sources;
+pub mod teach;
 pub mod token;
 pub mod trust;
 pub mod up;
