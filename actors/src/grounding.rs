@@ -24,6 +24,7 @@ use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
 
 pub use messages::*;
+pub(crate) use saved::may_read as may_read_answer;
 
 /// Chunks that are put before the composer. It cites at most five; the rest are what it chose from.
 const COMPOSED_MAX: usize = 10;
@@ -60,7 +61,7 @@ impl Handler<AnswerQuestion> for Grounding {
                 deadline: ask.deadline,
             };
             let found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
-            let coverage = found.coverage.clone();
+            let (coverage, unconfirmed) = (found.coverage.clone(), found.unconfirmed.clone());
             let now = premises.now();
             let (answer, bundle) = blocking(move || {
                 let query = Query::new(&ask.query);
@@ -74,11 +75,21 @@ impl Handler<AnswerQuestion> for Grounding {
                 federation.ask(LogGrew, crate::DEADLINE).await?;
                 if !kept.foreign.is_empty() {
                     federation
-                        .ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE)
+                        .ask(
+                            OweReceipts {
+                                bundle: kept.bundle,
+                                sources: kept.foreign.clone(),
+                                may_share: kept.may_share,
+                            },
+                            crate::DEADLINE,
+                        )
                         .await?;
                 }
             }
-            Ok(AnswerView { answer, coverage, bundle: bundle.map(|b| b.bundle.to_string()) })
+            let cited: std::collections::BTreeSet<String> =
+                answer.citations.iter().map(|citation| citation.publisher.to_string()).collect();
+            let unconfirmed = unconfirmed.into_values().filter(|u| cited.contains(&u.publisher)).collect();
+            Ok(AnswerView { answer, coverage, unconfirmed, bundle: bundle.map(|b| b.bundle.to_string()) })
         })
     }
 }
@@ -87,6 +98,8 @@ impl Handler<AnswerQuestion> for Grounding {
 struct Kept {
     bundle: cid::Cid,
     foreign: Vec<(cid::Cid, NodeId)>,
+    /// Whether all of it is public.
+    may_share: bool,
 }
 
 /// Seals an answer and keeps it: blocks, lineage, log entry and audit event in one transaction.
@@ -144,7 +157,8 @@ fn keep(
         kept::put_answer(&mut change, &row);
         Ok(change)
     })?;
-    Ok(Kept { bundle: sealed.bundle, foreign })
+    let may_share = row.sensitivity == plumb_core::boundary::Sensitivity::Public;
+    Ok(Kept { bundle: sealed.bundle, foreign, may_share })
 }
 
 /// Makes a change that also appends to the own log. Another actor may append at the same moment; then the change is

@@ -6,6 +6,7 @@
 
 mod local;
 mod messages;
+mod unconfirmed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +30,9 @@ use crate::kept;
 use crate::premises::{Premises, blocking};
 
 pub use messages::*;
+
+pub use unconfirmed::UnconfirmedView;
+pub(crate) use unconfirmed::unconfirmed_of;
 
 pub(crate) use local::{LocalHit, local_hits, local_stats};
 
@@ -172,7 +176,9 @@ fn assemble(
     let ranked: Vec<Evidence> = merged.iter().filter_map(|r| evidence.remove(&r.chunk)).collect();
     let kept: std::collections::BTreeSet<cid::Cid> = ranked.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
     blocks.retain(|cid, _| kept.contains(cid));
+    let unconfirmed = unconfirmed_of(premises, ranked.iter().map(|e| e.publisher).collect())?;
     Ok(Found {
+        unconfirmed,
         factors: ranked.iter().map(|e| query.frequencies(&body_of(&e.chunk))).collect(),
         providers: merged.iter().map(|r| r.providers.iter().copied().collect()).collect(),
         evidence: ranked,
@@ -185,7 +191,8 @@ fn assemble(
 
 /// Whether a peer's hit may be shown; with the notice that counsels caution, if one does.
 fn admissible(premises: &Premises, hit: &PeerHit) -> Result<Option<Option<cid::Cid>>, NodeError> {
-    let by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
+    let mut by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
+    by_name.retain(|standing| standing.covers(&hit.chunk_block.cid));
     let mut by_text = kept::standing_by_text(&premises.store, &hit.source.fingerprint)?;
     if let Some(fingerprint) = plumb_core::lifecycle::fingerprint_of_chunk(&hit.chunk.text) {
         by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);

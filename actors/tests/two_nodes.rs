@@ -179,6 +179,9 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         reason: Reason::DataError,
         note: "the sensor was off".into(),
         targets: vec!["study.md".into()],
+        chunks: Vec::new(),
+        superseded_by: None,
+        audience: None,
     };
     let notice = publisher.node.verification.ask(retract, SOON).await.unwrap();
     assert_eq!(notice.receipts.len(), 1, "{notice:?}");
@@ -192,7 +195,7 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     assert!(flagged.flags[0].contains("data_error"), "{flagged:?}");
     until("the acknowledgement", || async {
         let cid = plumb_core::content::parse_cid(&notice.notice).unwrap();
-        let view = publisher.node.verification.ask(ShowNotice { notice: cid }, SOON).await.unwrap();
+        let view = publisher.node.verification.ask(ShowNotice { caller: operator(), notice: cid }, SOON).await.unwrap();
         (view.receipts[0].state == "acknowledged").then_some(())
     })
     .await;

@@ -56,7 +56,7 @@ pub(super) async fn answer(
         }
         Protocol::Notice => {
             let request = NoticeRequest::decode(&bytes)?;
-            Ok(notice(premises, verification, request).await.encode())
+            Ok(notice(premises, verification, &certificate, request).await.encode())
         }
         Protocol::Teach => {
             let request = TeachRequest::decode(&bytes)?;
@@ -178,6 +178,7 @@ async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, reques
 async fn notice(
     premises: Arc<Premises>,
     verification: Late<Door<Verification>>,
+    by: &Signed<Certificate>,
     request: NoticeRequest,
 ) -> NoticeResponse {
     let Some(door) = verification.get() else {
@@ -191,10 +192,17 @@ async fn notice(
                 && certificate.value().node == notice.value().publisher;
             if !known {
                 let why = "the notice is of a publisher whose organisation is not trusted here";
+                note_delivery(&premises, by, notice.cid(), "refused", why).await;
                 return NoticeResponse::Refused { reason: reason(why) };
             }
+            let cid = notice.cid();
             let apply = ApplyNotice { notice: Box::new(notice) };
-            door.ask(apply, crate::DEADLINE).await.map(NoticeResponse::Acknowledged)
+            let applied = door.ask(apply, crate::DEADLINE).await;
+            match &applied {
+                Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,
+                Err(error) => note_delivery(&premises, by, cid, "failed", &error.to_string()).await,
+            }
+            applied.map(NoticeResponse::Acknowledged)
         }
         NoticeRequest::Receipt(receipt) => {
             let note = NoteReceipt { receipt: Box::new(receipt) };
@@ -208,4 +216,14 @@ async fn notice(
         NodeError::Denied(why) | NodeError::Invalid(why) => NoticeResponse::Refused { reason: reason(&why) },
         _ => NoticeResponse::Busy { retry_after_ms: RETRY_AFTER_MS },
     })
+}
+
+/// Writes down that a peer delivered a notice. What is applied already is delivered once more only by whoever did not
+/// get the acknowledgement.
+async fn note_delivery(premises: &Arc<Premises>, by: &Signed<Certificate>, notice: cid::Cid, outcome: &str, why: &str) {
+    let event = premises.event(&by.value().node.to_string(), "notice.delivered", notice, outcome, why);
+    let premises = premises.clone();
+    if let Err(error) = blocking(move || Ok(premises.store.commit(Change::new(event))?)).await {
+        tracing::error!(%error, "that a notice was delivered could not be written down");
+    }
 }

@@ -90,9 +90,11 @@ impl Live {
         let heads = kept::log_heads(&premises.store, &premises.node())?;
         let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
         let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {
-            let standing = match o.acknowledgement {
-                Some(_) => delivery::Standing::Acknowledged { at: o.opened_at },
-                None => delivery::Standing::Open,
+            let standing = match (o.acknowledgement, o.refused, o.silent_since) {
+                (Some(_), ..) => delivery::Standing::Acknowledged { at: o.opened_at },
+                (None, Some((at, reason)), _) => delivery::Standing::Refused { at, reason },
+                (None, None, Some(since)) => delivery::Standing::Silent { since },
+                (None, None, None) => delivery::Standing::Open,
             };
             (notice, holder, standing)
         });
@@ -497,18 +499,45 @@ impl Live {
                     });
                 }
                 delivery::Action::Record { notice, holder, standing, .. } => {
-                    if let delivery::Standing::Refused { reason, .. } = standing {
-                        tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
-                        let event =
-                            self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason);
-                        self.write(Change::new(event));
-                    }
+                    self.remark_obligation(notice, holder, standing)
                 }
                 delivery::Action::Overflow { notice, holder } => {
                     tracing::error!(%notice, %holder, "too many obligations; this one waits in the store");
                 }
             }
         }
+    }
+
+    /// Writes down that a holder refused, or since when it is silent: both leave the obligation open, and visible.
+    fn remark_obligation(&self, notice: Cid, holder: NodeId, standing: delivery::Standing) {
+        let event = match &standing {
+            delivery::Standing::Refused { reason, .. } => {
+                tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
+                self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason)
+            }
+            delivery::Standing::Silent { .. } => {
+                self.premises.event(&holder.to_string(), "notice.silence", notice, "silent", "")
+            }
+            delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => return,
+        };
+        let premises = self.premises.clone();
+        actix::spawn(async move {
+            let written = blocking(move || {
+                let mut change = Change::new(event);
+                let remark = |obligation: &mut kept::Obligation| match standing {
+                    delivery::Standing::Refused { at, reason } => obligation.refused = Some((at, reason)),
+                    delivery::Standing::Silent { since } => obligation.silent_since = Some(since),
+                    delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => {}
+                };
+                if kept::remark_obligation(&premises.store, &mut change, &notice, &holder, remark)? {
+                    premises.store.commit(change)?;
+                }
+                Ok(())
+            });
+            if let Err(error) = written.await {
+                tracing::error!(%error, "how an obligation stands could not be written down");
+            }
+        });
     }
 
     fn deliver(&self, peer: NodeId, notice: Cid, me: &Addr<Federation>) {

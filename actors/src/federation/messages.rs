@@ -125,6 +125,8 @@ pub(crate) struct OweReceipts {
     pub bundle: cid::Cid,
     /// Sources, each with who gave it.
     pub sources: Vec<(cid::Cid, plumb_core::identity::NodeId)>,
+    /// Whether they may be passed on: what is public may.
+    pub may_share: bool,
 }
 
 /// Asks the peers.

@@ -1,5 +1,7 @@
 //! Taking in a bundle: its evidence becomes searchable here, as its publisher's, under its own label.
 
+use std::collections::BTreeSet;
+
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::RawBlock;
@@ -27,7 +29,7 @@ impl Handler<ImportBundle> for Grounding {
         Box::pin(async move {
             let (mut view, owed) = {
                 let premises = premises.clone();
-                blocking(move || import(&premises, &ask.caller, &ask.car)).await?
+                blocking(move || import(&premises, &ask)).await?
             };
             if let Some(owed) = owed {
                 view.receipts = federation.ask(owed, crate::DEADLINE).await?.iter().map(ToString::to_string).collect();
@@ -37,8 +39,8 @@ impl Handler<ImportBundle> for Grounding {
     }
 }
 
-fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
-    let result = judge(premises, car)?;
+fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
+    let result = judge(premises, &ask.car)?;
     let verdict = VerdictView::of(&result);
     let verified = match result {
         Ok(verified) => verified,
@@ -60,16 +62,20 @@ fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportVie
             verified.bundle.sensitivity
         )));
     }
-    let taken = take(premises, caller, &verified)?;
+    let taken = take(premises, &ask.caller, &verified, ask.from)?;
+    let publishers = verified.sources.values().map(|record| record.publisher).collect();
+    let unconfirmed = crate::retrieval::unconfirmed_of(premises, publishers)?.into_values().collect();
     let view = ImportView {
         bundle: verified.cid.to_string(),
         imported: taken.imported,
         known: taken.known,
         refused: taken.refused,
+        unconfirmed,
         receipts: Vec::new(),
         verdict,
     };
-    let owed = OweReceipts { bundle: verified.cid, sources: taken.sources };
+    let may_share = verified.bundle.sensitivity == Sensitivity::Public;
+    let owed = OweReceipts { bundle: verified.cid, sources: taken.sources, may_share };
     Ok((view, Some(owed)))
 }
 
@@ -81,13 +87,18 @@ struct Taken {
     sources: Vec<(cid::Cid, NodeId)>,
 }
 
-fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Taken, NodeError> {
+fn take(premises: &Premises, caller: &Caller, verified: &Verified, from: Option<NodeId>) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
+    // What is barred between looking and writing must not come in.
+    let _guard = premises.ingest_lock();
     let event = premises.event(&caller.label(), "bundle.import", verified.cid, "ok", &verified.bundle.query);
     let mut change = Change::new(event);
     for (cid, bytes) in &verified.blocks {
         change.put_block(RawBlock { cid: *cid, bytes: bytes.clone() });
+    }
+    for head in &verified.bundle.heads {
+        kept::put_carried(&premises.store, &mut change, &head.publisher, head.as_of)?;
     }
     let mut taken = Taken { imported: 0, known: 0, refused: Vec::new(), sources: Vec::new() };
     let withdrawn: Vec<_> = match &verified.verdict {
@@ -97,10 +108,10 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
     for (cid, record) in &verified.sources {
         if record.publisher != own {
             taken.sources.push((*cid, record.publisher));
-            // Whoever passed it on owes us what becomes of it, too.
-            if verified.bundle.issuer != own && verified.bundle.issuer != record.publisher {
-                taken.sources.push((*cid, verified.bundle.issuer));
-            }
+            // Whoever passed it on owes us what becomes of it, too: the issuer, and whoever handed us the file.
+            let passed_on = [Some(verified.bundle.issuer), from].into_iter().flatten().collect::<BTreeSet<_>>();
+            let others = passed_on.into_iter().filter(|giver| *giver != own && *giver != record.publisher);
+            taken.sources.extend(others.map(|giver| (*cid, giver)));
         }
         let cited: Vec<_> = verified.bundle.evidence.iter().filter(|c| c.source == *cid).collect();
         let (org, department) = home_of(premises, verified, &record.publisher)?;
@@ -110,10 +121,19 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
                 by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);
             }
         }
-        let by_name = kept::standing_on(&premises.store, cid)?;
+        let mut by_name = kept::standing_on(&premises.store, cid)?;
+        // Of a source that is withdrawn in part, only the part is barred.
+        by_name.retain(|standing| cited.iter().any(|evidence| standing.covers(&evidence.chunk)));
         let barred = may_become_active(&by_name, &by_text, &record.publisher, &org).err();
         let barred = barred.or_else(|| withdrawn.iter().find(|(source, _)| source == cid).map(|(_, notice)| *notice));
         if let Some(notice) = barred {
+            change.audit(premises.event(
+                &caller.label(),
+                "source.import",
+                cid,
+                "refused",
+                format!("withdrawn by notice {notice}"),
+            ));
             taken.refused.push(SourceNote {
                 address: record.uri.clone(),
                 reason: format!(

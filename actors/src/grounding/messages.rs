@@ -70,6 +70,8 @@ pub struct ImportBundle {
     pub caller: Caller,
     /// The file.
     pub car: Vec<u8>,
+    /// The node that passed the file on, if it is another than its issuer: it gets a receipt too, and owes its notices.
+    pub from: Option<plumb_core::identity::NodeId>,
 }
 
 /// An answer for its reader.
@@ -80,6 +82,8 @@ pub struct AnswerView {
     pub answer: plumb_core::grounding::Answer,
     /// Who was asked.
     pub coverage: Coverage,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
     /// The bundle in which it was kept.
     pub bundle: Option<String>,
 }
@@ -100,6 +104,19 @@ pub struct SavedAnswerView {
     pub flags: Vec<String>,
     /// The notices.
     pub notices: Vec<String>,
+    /// How each claim stands: `supported`, `weakened` (some of what carried it was withdrawn) or `unsupported`.
+    pub claims: Vec<ClaimStateView>,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
+}
+
+/// How a claim of a saved answer stands now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClaimStateView {
+    /// The claim.
+    pub id: String,
+    /// `supported`, `weakened` or `unsupported`.
+    pub state: String,
 }
 
 /// What a verification found.
@@ -155,6 +172,8 @@ pub struct ImportView {
     pub known: u64,
     /// Sources that may not become active here, with the reason.
     pub refused: Vec<crate::ingestion::SourceNote>,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
     /// The signed receipts, one for each node that the evidence came from.
     pub receipts: Vec<String>,
     /// The verdict over the bundle at import.

@@ -48,6 +48,8 @@ pub struct Found {
     pub factors: Vec<(Vec<u32>, u64)>,
     /// The question's terms.
     pub terms: Vec<String>,
+    /// Publishers of the evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: BTreeMap<plumb_core::identity::NodeId, super::UnconfirmedView>,
 }
 
 /// Who was asked, and what came of it.
@@ -105,6 +107,9 @@ pub struct HitView {
     pub providers: Vec<String>,
     /// A notice that counsels caution.
     pub caution: Option<String>,
+    /// Set if nobody could confirm that its publisher took nothing back: the status is unknown, and not *current*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<super::UnconfirmedView>,
     /// Every factor of the score, if asked for.
     pub explain: Option<Explanation>,
 }
@@ -170,6 +175,7 @@ impl Found {
                 publisher: e.publisher.to_string(),
                 providers: self.providers[i].iter().map(ToString::to_string).collect(),
                 caution: e.caution.map(|c| c.to_string()),
+                unconfirmed: self.unconfirmed.get(&e.publisher).cloned(),
                 explain: explain.then(|| self.explain(i)),
             })
             .collect();

@@ -73,6 +73,9 @@ fn show(view: &AnswerReply, file: Option<&std::path::Path>) -> String {
     if !view.coverage.peers.is_empty() {
         text.push_str(&coverage(&view.coverage));
     }
+    for unconfirmed in &view.unconfirmed {
+        let _ = writeln!(text, "Caution: {}", unconfirmed.sentence());
+    }
     if let Some(bundle) = &view.bundle {
         let _ = match file {
             Some(file) => writeln!(text, "Kept as {bundle}, and in {}", file.display()),

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use plumb_actors::grounding::{ImportView, VerdictView};
-use plumb_core::identity::OrgId;
+use plumb_core::identity::{NodeId, OrgId};
 use serde::Serialize;
 
 use super::ask;
 use crate::api::bundles::MEDIA_TYPE;
 use crate::api::envelope::Answer;
 use crate::cli::Context;
-use crate::client::escape;
+use crate::client::{escape, with_query};
 use crate::exit::Exit;
 use crate::home::write_atomically;
 use crate::offline::{self, Contents};
@@ -74,6 +74,9 @@ enum Verb {
     Import {
         /// The file
         file: PathBuf,
+        /// The node that passed the file on, if it is another than its issuer: it gets a receipt too, and owes its notices
+        #[arg(long, value_name = "DID")]
+        from: Option<NodeId>,
     },
 }
 
@@ -84,7 +87,7 @@ pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
         Verb::Show { file } => show(cx, &file),
         Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
-        Verb::Import { file } => import(cx, &file).await,
+        Verb::Import { file, from } => import(cx, &file, from).await,
     }
 }
 
@@ -274,10 +277,11 @@ fn replay(cx: &Context, file: &Path, out: Option<&Path>) -> anyhow::Result<Exit>
     Ok(if view.equal { Exit::Done } else { Exit::NotAuthentic })
 }
 
-async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
+async fn import(cx: &Context, file: &Path, from: Option<NodeId>) -> anyhow::Result<Exit> {
     let car = offline::read_file(file)?;
+    let address = with_query("/v1/bundles/import", &[("from", from.map(|node| node.to_string()))]);
     let import: ImportView =
-        session::with_node(cx, async |client| client.post_file("/v1/bundles/import", MEDIA_TYPE, car).await).await?;
+        session::with_node(cx, async |client| client.post_file(&address, MEDIA_TYPE, car).await).await?;
     output::emit(cx.json, &import, || {
         let mut text = format!(
             "Imported {}: {} new, {} known, {}\n",
@@ -291,6 +295,9 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         }
         for receipt in &import.receipts {
             let _ = writeln!(text, "Receipt {receipt}");
+        }
+        for unconfirmed in &import.unconfirmed {
+            let _ = writeln!(text, "{}", unconfirmed.sentence());
         }
         let _ = writeln!(text, "{}", import.verdict.summary);
         text

@@ -82,6 +82,9 @@ fn show_hit(text: &mut String, rank: usize, hit: &HitView) {
         short(&hit.publisher),
         line(&hit.text, PASSAGE_CHARS),
     );
+    if let Some(unconfirmed) = &hit.unconfirmed {
+        let _ = writeln!(text, "   Caution: {}", unconfirmed.sentence());
+    }
     if let Some(notice) = &hit.caution {
         let _ = writeln!(text, "   Caution: notice {notice}");
     }
