@@ -6,7 +6,7 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Certificate, Roots, TrustError};
 
 use super::{
-    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR,
+    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR, fork_id,
 };
 use crate::protocol::backoff::is_due;
 use crate::wire::gossip::Gossip;
@@ -151,6 +151,9 @@ impl LogSync {
 
     fn fork_received(&mut self, now: Timestamp, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
         let is_open = |log: &Log| log.fork.is_none();
+        if self.decided.contains(&fork_id(&fork)) {
+            return;
+        }
         if !self.logs.get(&fork.publisher).is_some_and(is_open) {
             return;
         }
