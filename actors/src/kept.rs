@@ -5,18 +5,26 @@
 
 mod accounts;
 mod answers;
+mod forks;
 mod logs;
 mod notices;
 mod sources;
+mod stopped;
+mod tree;
+mod witness;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
-pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
+pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
+pub(crate) use logs::{LogHead, append_own, confirm, cosign_own, entries, entry, extend, log_head, log_heads};
 pub(crate) use notices::{
     KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
     open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
+pub(crate) use tree::{Tree, complete_trees, index_of};
+pub(crate) use witness::{Cosigned, cosigned, put_cosigned, put_witnessed, witnessed};
 
 use plumb_core::measure::Timestamp;
 

@@ -22,6 +22,7 @@ mod proof;
 mod subtree;
 mod tile;
 mod tree;
+mod vkey;
 mod witness;
 
 pub use checkpoint::{Checkpoint, Equivocation, Origin, SignedCheckpoint};
@@ -31,6 +32,7 @@ pub use proof::{consistency_proof, inclusion_proof, root_of, verify_consistency,
 pub use subtree::{consistency_proof_from, inclusion_proof_from, root_from};
 pub use tile::{TILE_HEIGHT, TILE_WIDTH, TilePath, TileWidth, bundle_of};
 pub use tree::{CompactRange, Hash, LOG_SIZE_MAX, empty_root, leaf_hash, node_hash};
+pub use vkey::VerifierKey;
 pub use witness::{WitnessError, Witnessed};
 
 /// Why a proof, a frontier or a checkpoint was refused.

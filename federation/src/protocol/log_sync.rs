@@ -251,6 +251,8 @@ pub struct LogSync {
     wanted: BTreeSet<NodeId>,
     /// Forks that an operator has decided on. They convict nobody a second time.
     decided: BTreeSet<ForkId>,
+    /// Heads of our own log whose entries an operator has given up, by size and root.
+    given_up: BTreeSet<(u64, Hash)>,
     peers: BTreeMap<NodeId, Peer>,
     next_heads_at: Timestamp,
     random: Random,
@@ -283,21 +285,33 @@ impl LogSync {
             logs,
             wanted: BTreeSet::new(),
             decided: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             peers: BTreeMap::new(),
             next_heads_at,
             random,
         }
     }
 
-    /// An operator has decided on this fork: it convicts nobody any more. If its publisher is in quarantine, its log is
-    /// followed again from where it is held; should it not continue that, a new fork is proved. Also to be told at each
-    /// start.
+    /// An operator has given up the entries that only this head of our own log speaks for: nobody has them any more. It is
+    /// not waited for, and held against nobody here. Also to be told at each start.
+    pub fn give_up(&mut self, checkpoint: &SignedCheckpoint) {
+        let head = checkpoint.checkpoint();
+        self.given_up.insert((head.size, head.root));
+    }
+
+    /// An operator has decided on this fork: it convicts nobody any more, and its publisher is in quarantine for it no
+    /// longer. Its log is followed again from where it is held; should it not continue that, a new fork is proved.
     pub fn decide(&mut self, fork: &Fork) {
-        self.decided.insert(fork_id(fork));
+        self.pass_over(fork);
         let publisher = fork.publisher;
         if let Some(log) = self.logs.get_mut(&publisher) {
             log.end_quarantine();
         }
+    }
+
+    /// A fork that was decided on before this start.
+    pub fn pass_over(&mut self, fork: &Fork) {
+        self.decided.insert(fork_id(fork));
     }
 
     /// How many entries of a publisher's log are stored.
