@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search, sources,
+    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, log, notices, org, peers, search, sources,
     token, trust, up,
 };
 use crate::exit::Exit;
@@ -95,6 +95,8 @@ enum Command {
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
     Audit(audit::AuditArgs),
+    /// Look at the public log and its cosignatures; decide when a log shows two histories
+    Log(log::LogArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
@@ -204,6 +206,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Peers(args) => peers::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Log(args) => log::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
@@ -244,6 +247,11 @@ mod tests {
             "plumb org certify r --root d --install h --valid 10d",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
             "plumb audit list --action a --before 3 --limit 5",
+            "plumb log status --json",
+            "plumb log resume --accept-loss",
+            "plumb log fork show Northwater --out f",
+            "plumb log fork verify f",
+            "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",

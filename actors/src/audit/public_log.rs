@@ -68,9 +68,8 @@ fn bundle(premises: &Premises, first: u64, path: &TilePath) -> Result<Vec<u8>, N
     if entries.len() as u64 != path.width.hashes() {
         return Err(NodeError::Damaged(format!("tile/{path} has only {} entries", entries.len())));
     }
-    bundle_of(entries.iter().map(Vec::as_slice)).map_err(|e| {
-        NodeError::TooLarge(format!("{e}: GET /v1/log/entry/N, where this bundle begins at N = {first}"))
-    })
+    bundle_of(entries.iter().map(Vec::as_slice))
+        .map_err(|e| NodeError::TooLarge(format!("{e}: GET /v1/log/entry/N, where this bundle begins at N = {first}")))
 }
 
 impl Handler<ReadEntry> for Audit {
@@ -142,9 +141,7 @@ impl Handler<ShowLog> for Audit {
 
     fn handle(&mut self, _: ShowLog, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || {
-            Ok(LogStatusView { own: own_log(&premises)?, others: held_logs(&premises)? })
-        }))
+        Box::pin(blocking(move || Ok(LogStatusView { own: own_log(&premises)?, others: held_logs(&premises)? })))
     }
 }
 

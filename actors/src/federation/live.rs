@@ -11,9 +11,7 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
-use plumb_federation::protocol::{
-    Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing,
-};
+use plumb_federation::protocol::{Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing};
 use plumb_federation::wire::gossip::{Gossip, TOPIC};
 use plumb_federation::wire::hello::{Hello, HelloResponse};
 use plumb_federation::wire::log::{Fork, Heads, LogRequest, LogResponse};

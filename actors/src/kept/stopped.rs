@@ -104,7 +104,12 @@ pub(crate) fn stop(store: &Store, change: &mut Change, own: &NodeId, next: Stopp
 
 /// Stops publishing for another cause than so far, under the condition that it is stopped as it was when this was
 /// decided.
-pub(crate) fn put_stopped(store: &Store, change: &mut Change, own: &NodeId, next: &Stopped) -> Result<(), StorageError> {
+pub(crate) fn put_stopped(
+    store: &Store,
+    change: &mut Change,
+    own: &NodeId,
+    next: &Stopped,
+) -> Result<(), StorageError> {
     let row = store.get(Keyspace::PublicLog, &stop_key(own))?;
     change.expect(Keyspace::PublicLog, &stop_key(own), row);
     change.put_value(Keyspace::PublicLog, SHAPE, &stop_key(own), next);

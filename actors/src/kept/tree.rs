@@ -94,7 +94,8 @@ impl<'a> Tree<'a> {
         let tile = self.tile(level / TILE_HEIGHT, first / TILE_WIDTH)?;
         // Both are below 256.
         let (from, n) = ((first % TILE_WIDTH) as usize, 1usize << within);
-        let absent = || NodeError::Damaged(format!("hash {index} of level {level} of the log of {publisher} is missing"));
+        let absent =
+            || NodeError::Damaged(format!("hash {index} of level {level} of the log of {publisher} is missing"));
         tile.get(from..from + n).map(root_of).ok_or_else(absent)
     }
 }

@@ -23,7 +23,14 @@ pub(super) fn examine(premises: &Premises) -> Result<DoctorView, NodeError> {
     premises.index.flush_to(premises.store.position())?;
     let (index, active_units, indexed) = index_equals_store(premises)?;
     let checks = vec![
-        blocks(premises)?, index, audit(premises), certificate(premises), clock(premises), logs(premises)?, publishing(premises)?];
+        blocks(premises)?,
+        index,
+        audit(premises),
+        certificate(premises),
+        clock(premises),
+        logs(premises)?,
+        publishing(premises)?,
+    ];
     Ok(DoctorView {
         healthy: checks.iter().all(|c| c.ok),
         checks,

@@ -116,9 +116,8 @@ mod tests {
     }
 
     fn asked() -> impl Strategy<Value = Asked> {
-        (0..2usize, 0..20usize, any::<bool>(), 0..20u64, proptest::option::of(any::<bool>())).prop_map(
-            |(face, size, honest_old, old, crash)| Asked { face, size, honest_old, old, crash },
-        )
+        (0..2usize, 0..20usize, any::<bool>(), 0..20u64, proptest::option::of(any::<bool>()))
+            .prop_map(|(face, size, honest_old, old, crash)| Asked { face, size, honest_old, old, crash })
     }
 
     proptest! {

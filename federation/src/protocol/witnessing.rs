@@ -159,9 +159,8 @@ impl Witnessing {
         // The first of them in the order of their keys: always the same ones, so that what they cosign is worth
         // comparing.
         let witnesses = self.witnesses.iter_mut().take(WITNESSES_MAX);
-        let due = witnesses.filter(|(_, w)| {
-            w.cosigned < size && w.asked_at.is_none() && is_due(w.not_before, BACKOFF.longest, now)
-        });
+        let due = witnesses
+            .filter(|(_, w)| w.cosigned < size && w.asked_at.is_none() && is_due(w.not_before, BACKOFF.longest, now));
         due.map(|(peer, witness)| {
             witness.asked_at = Some(now);
             Action::Ask { peer: *peer, old: witness.cosigned }

@@ -168,9 +168,7 @@ impl LogResponse {
                 let publisher = publisher.to_string();
                 frame::encode(PROTOCOL, "missing", &MissingV1 { publisher })
             }
-            LogResponse::Cosigned(cosignature) => {
-                frame::encode(PROTOCOL, "cosigned", &CosignedV1::from(cosignature))
-            }
+            LogResponse::Cosigned(cosignature) => frame::encode(PROTOCOL, "cosigned", &CosignedV1::from(cosignature)),
             LogResponse::Conflict(conflict) => frame::encode(PROTOCOL, "conflict", &ConflictV1::from(conflict)),
             LogResponse::Refused { reason } => {
                 let reason = super::reason(reason);
