@@ -245,3 +245,6 @@ pub(super) fn delete_own(store: &Store, change: &mut Change, own: &NodeId) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -133,8 +133,12 @@ pub(super) fn expect_not_stopped(store: &Store, change: &mut Change, own: &NodeI
     Ok(())
 }
 
-/// Puts the own log aside, entry by entry, and begins an empty one that takes up what others hold.
+/// Puts the own log aside, entry by entry, and begins an empty one that takes up what others hold. What was put aside
+/// before stays there.
 pub(crate) fn put_aside(store: &Store, change: &mut Change, own: &NodeId) -> Result<(), StorageError> {
+    let last = store.last(Keyspace::PublicLog, b"o")?;
+    let last = last.and_then(|(key, _)| Some(u64::from_be_bytes(key.get(1..)?.try_into().ok()?)));
+    let first = last.map_or(0, |last| last + 1);
     let mut at = 0;
     loop {
         let page = entries(store, own, own, at, PAGE)?;
@@ -142,7 +146,7 @@ pub(crate) fn put_aside(store: &Store, change: &mut Change, own: &NodeId) -> Res
             break;
         }
         for entry in page {
-            change.put(Keyspace::PublicLog, &aside_key(at), entry);
+            change.put(Keyspace::PublicLog, &aside_key(first + at), entry);
             at += 1;
         }
     }
@@ -159,11 +163,13 @@ pub(crate) fn republish(
     now: Timestamp,
 ) -> Result<usize, NodeError> {
     let own = key.public();
-    let mut lost = Vec::new();
+    let mut lost: Vec<Vec<u8>> = Vec::new();
     for row in store.rows(Keyspace::PublicLog, b"o") {
         let (key, entry) = row?;
         change.delete(Keyspace::PublicLog, &key);
-        lost.push(entry);
+        if !lost.contains(&entry) {
+            lost.push(entry);
+        }
     }
     let mut at = 0;
     while !lost.is_empty() {
