@@ -27,7 +27,9 @@ fn main() {
         println!("log_append: run with `cargo bench -p plumb-actors --bench log_append`");
         return;
     }
-    println!("| appended together | log, entries/s | plain sled, entries/s | log / sled, time |\n| --- | --- | --- | --- |");
+    println!(
+        "| appended together | log, entries/s | plain sled, entries/s | log / sled, time |\n| --- | --- | --- | --- |"
+    );
     for batch in BATCHES {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (log, sled) = (Log::open(&home.path().join("store")), Plain::open(&home.path().join("sled")));

@@ -10,6 +10,7 @@ mod logs;
 mod notices;
 mod sources;
 mod stopped;
+mod teachings;
 mod tree;
 mod witness;
 
@@ -23,6 +24,10 @@ pub(crate) use notices::{
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
 pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
+pub(crate) use teachings::{
+    Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
+    received_teachings, sent_teaching, sent_to,
+};
 pub(crate) use tree::{Tree, complete_trees, index_of};
 pub(crate) use witness::{Cosigned, cosigned, put_cosigned, put_witnessed, witnessed};
 

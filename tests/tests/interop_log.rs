@@ -9,7 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use multibase::Base;
-use plumb_tests::{Home, Http, Organisation, RunningNode, count, finish, list, story_dir, text, until_some, workspace_root};
+use plumb_tests::{
+    Home, Http, Organisation, RunningNode, count, finish, list, story_dir, text, until_some, workspace_root,
+};
 use serde_json::{Value, json};
 use signed_note::{Note, StandardVerifier, VerifierList};
 use tempfile::TempDir;

@@ -150,7 +150,8 @@ fn a_node_that_published_from_a_backup_is_proved_to_and_stops() {
 
 fn assert_is_stopped(node: &RunningNode) {
     let home = &node.home;
-    for args in [&["retract", SECOND, "--reason", "data-error"][..], &["ask", "What removes loose deposits?", "--save"]] {
+    for args in [&["retract", SECOND, "--reason", "data-error"][..], &["ask", "What removes loose deposits?", "--save"]]
+    {
         let outcome = home.run(args);
         assert_eq!(outcome.code, 1, "{outcome}");
         assert_eq!(outcome.json()["reason"], "publishing_stopped", "{outcome}");

@@ -122,14 +122,19 @@ pub(super) fn stop_behind(premises: Arc<Premises>, elsewhere: SignedCheckpoint) 
 /// Keeps the proof that somebody showed two histories. If that is this node, publishing stops.
 pub(super) fn keep_fork(premises: Arc<Premises>, proof: Fork) {
     in_background(move || {
-        let event = premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
-        let mut change = Change::new(event);
-        kept::put_fork(&mut change, &proof);
-        premises.store.commit(change)?;
-        if proof.publisher == premises.node() {
-            stop(&premises, Cause::Forked, &elsewhere(&premises, &proof).checkpoint)?;
-        }
-        Ok(())
+        let own = premises.node();
+        // One change: there is no moment at which the proof is kept and publishing goes on.
+        commit(&premises, || {
+            let event = premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
+            let mut change = Change::new(event);
+            kept::put_fork(&mut change, &proof);
+            if proof.publisher == own {
+                let elsewhere = elsewhere(&premises, &proof).checkpoint;
+                let next = Stopped { cause: Cause::Forked, since: premises.now(), elsewhere };
+                kept::stop(&premises.store, &mut change, &own, next)?;
+            }
+            Ok(Some(change))
+        })
     });
 }
 

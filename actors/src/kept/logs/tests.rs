@@ -155,7 +155,8 @@ fn a_tree_that_is_missing_is_made_from_the_entries() {
 fn nothing_is_published_while_it_is_stopped_also_after_a_restart() {
     let dir = TempDir::new().unwrap();
     let elsewhere = head(2, &entries_of(0..5)).state.checkpoint;
-    let behind = |elsewhere: &SignedCheckpoint| Stopped { cause: Cause::Behind, since: NOW, elsewhere: elsewhere.clone() };
+    let behind =
+        |elsewhere: &SignedCheckpoint| Stopped { cause: Cause::Behind, since: NOW, elsewhere: elsewhere.clone() };
     {
         let store = store(&dir);
         append(&store, &entries_of(0..2)).unwrap();

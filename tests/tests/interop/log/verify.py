@@ -48,7 +48,7 @@ tiles = HttpTileReader(base, proxies={})
 checkpoint, note = checkpoint_from_note(tiles.read_checkpoint())
 verdict = verify_checkpoint(note, log_key, [witness_key], quorum)
 check(f"checkpoint of {checkpoint.size} entries, signed by its log", verdict.log_ok)
-check(f"cosigned by {verdict.cosignature_count} witness, of {quorum} wanted: {verdict.error}", verdict.ok)
+check(f"cosigned by {', '.join(verdict.witnesses) or verdict.error}; {quorum} wanted", verdict.ok)
 size, root = checkpoint.size, checkpoint.root
 
 verified = VerifiedTileReader(tiles, size, root)
