@@ -6,10 +6,13 @@
 mod answers;
 mod live;
 mod messages;
+mod own_log;
 mod peers;
 mod receipts;
 mod search;
+mod taking;
 mod teaching;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -371,6 +374,32 @@ impl Handler<ListTrusted> for Federation {
             .collect();
         views.sort_by_key(|v| !v.own);
         Ok(views)
+    }
+}
+
+impl Handler<ResumeLog> for Federation {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: ResumeLog, ctx: &mut Context<Self>) -> Self::Result {
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        Box::pin(async move {
+            blocking(move || own_log::resume(&premises, &ask)).await?;
+            let _ = me.send(Turn::OwnLogDecided).await;
+            Ok(())
+        })
+    }
+}
+
+impl Handler<LiftFork> for Federation {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: LiftFork, ctx: &mut Context<Self>) -> Self::Result {
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        Box::pin(async move {
+            let fork = blocking(move || own_log::lift(&premises, &ask)).await?;
+            let _ = me.send(Turn::ForkDecided(Box::new(fork))).await;
+            Ok(())
+        })
     }
 }
 

@@ -98,7 +98,9 @@ impl Node {
             let (premises, jobs) = (premises.clone(), jobs.clone());
             blocking(move || {
                 jobs.settle(&premises)?;
-                found_log(&premises)
+                found_log(&premises)?;
+                let event = |publisher: &_| premises.event("node", "log.hash", publisher, "ok", "");
+                Ok(kept::complete_trees(&premises.store, &premises.node(), event)?)
             })
             .await?;
         }
@@ -255,7 +257,9 @@ impl Arbiters {
 /// can be told from nothing being known.
 fn found_log(premises: &Premises) -> Result<(), NodeError> {
     let own = premises.node();
-    if kept::log_head(&premises.store, &own, &own)?.is_some() {
+    // A log that is being fetched back from others is empty for a while, and has had its first entry long ago.
+    let is_founded = kept::log_head(&premises.store, &own, &own)?.is_some();
+    if is_founded || kept::stopped(&premises.store, &own)?.is_some() {
         return Ok(());
     }
     let entry = LogEntry::Certificate(premises.certificate.clone()).encode();

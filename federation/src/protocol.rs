@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`Admission`] | who may talk to this node at all |
 //! | [`LogSync`] | which entries of whose log to ask from whom, and what of the answers is true |
+//! | [`Witnessing`] | whom to show the own log's head, to have it cosigned |
 //! | [`Delivery`] | who still owes an acknowledgement for which notice, and when to try again |
 //! | [`FederatedSearch`] | one question to several nodes under one deadline |
 //!
@@ -18,6 +19,7 @@ pub mod admission;
 pub mod delivery;
 pub mod log_sync;
 pub mod search;
+pub mod witnessing;
 
 mod backoff;
 mod random;
@@ -27,3 +29,4 @@ pub use delivery::Delivery;
 pub use log_sync::LogSync;
 pub use random::Random;
 pub use search::FederatedSearch;
+pub use witnessing::Witnessing;

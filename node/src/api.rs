@@ -10,6 +10,7 @@ pub mod gravity;
 pub mod health;
 pub mod ingest;
 pub mod jobs;
+pub mod log;
 pub mod notices;
 pub mod peers;
 pub mod search;
@@ -58,6 +59,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(teachings::routes)
         .configure(trust::routes)
         .configure(audit::routes)
+        .configure(log::routes)
         .configure(gravity::routes)
         .configure(tokens::routes)
         .configure(care::routes)

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::Signed;
-use plumb_core::log::leaf_hash;
 use plumb_core::propagation::Reply;
 use plumb_core::trust::{Certificate, is_signed_by_its_root, requester_of};
 use plumb_federation::driver::Protocol;
-use plumb_federation::protocol::log_sync::page;
+use plumb_federation::protocol::log_sync::page_from;
 use plumb_federation::wire::WireError;
 use plumb_federation::wire::blocks::{Blocks, BlocksRequest, BlocksResponse};
 use plumb_federation::wire::log::{LogRequest, LogResponse};
@@ -145,15 +144,15 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
             let Some(head) = kept::log_head(&premises.store, &own, &publisher)? else {
                 return Ok(LogResponse::Missing { publisher });
             };
-            let n = usize::try_from(head.state.range.size()).unwrap_or(usize::MAX);
-            let entries = kept::entries(&premises.store, &own, &publisher, 0, n)?;
-            let leaves: Vec<_> = entries.iter().map(|e| leaf_hash(e)).collect();
-            Ok(page(&head.state, &leaves, from, limit, |i| {
-                usize::try_from(i).ok().and_then(|i| entries.get(i).cloned())
-            }))
+            let mut tree = kept::Tree::of(&premises.store, &own, &publisher);
+            let absent = |at| NodeError::Damaged(format!("entry {at} of the log of {publisher} is missing"));
+            let entry = |at| kept::entry(&premises.store, &own, &publisher, at)?.ok_or_else(|| absent(at));
+            page_from(&head.state, |level, index| tree.node(level, index), from, limit, entry)
         }
-        // Heads are exchanged by the machine; what is not known is answered like a bad moment.
-        LogRequest::Heads(_) | LogRequest::Unknown(_) => Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS }),
+        // Heads and cosignatures are exchanged by the machines; what is not known is answered like a bad moment.
+        LogRequest::Heads(_) | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => {
+            Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
+        }
     });
     answer.await.unwrap_or(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
 }

@@ -44,6 +44,12 @@ pub struct PeersView {
     pub node: String,
     /// Where it listens.
     pub listening: Vec<String>,
+    /// Entries of this node's own log.
+    #[serde(default)]
+    pub log_size: u64,
+    /// Why nothing is published at present, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publishing_stopped: Option<String>,
     /// Its peers.
     pub peers: Vec<PeerView>,
 }
@@ -67,6 +73,9 @@ pub struct PeerView {
     pub log_size: u64,
     /// When its log was last confirmed.
     pub log_as_of: Option<String>,
+    /// Entries of this node's own log that it has cosigned.
+    #[serde(default)]
+    pub cosigned: u64,
 }
 
 /// Trusts an organisation: its nodes are admitted from now on.
@@ -111,6 +120,28 @@ pub struct TrustedView {
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<String, NodeError>")]
 pub struct OwnCheckpoint;
+
+/// Lets publishing go on although something of the own log is lost.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct ResumeLog {
+    /// For the audit log.
+    pub by: String,
+    /// That the operator knows of the loss. Without it nothing is changed.
+    pub accept_loss: bool,
+}
+
+/// Ends the quarantine of a publisher that showed two histories. The proof is kept.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct LiftFork {
+    /// For the audit log.
+    pub by: String,
+    /// The publisher: a `did:key`.
+    pub publisher: String,
+    /// Why, in words.
+    pub note: String,
+}
 
 /// The own log grew, or an obligation was opened: tell the others.
 #[derive(Clone, Debug, actix::Message)]

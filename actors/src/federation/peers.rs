@@ -115,6 +115,7 @@ async fn view(
                 addresses: Vec::new(),
                 log_size: head.state.range.size(),
                 log_as_of: Some(head.as_of.to_string()),
+                cosigned: 0,
             };
             views.insert(certified.node, view);
         }
@@ -135,7 +136,15 @@ async fn view(
                 view.detail.get_or_insert(remark);
             }
         }
-        Ok(PeersView { node: own.to_string(), listening, peers: views.into_values().collect() })
+        for cosigned in kept::cosigned(&premises.store)? {
+            if let Some(view) = views.get_mut(&cosigned.witness) {
+                view.cosigned = cosigned.size;
+            }
+        }
+        let log_size = kept::log_head(&premises.store, &own, &own)?.map_or(0, |head| head.state.range.size());
+        let publishing_stopped = kept::stopped(&premises.store, &own)?.map(|stopped| stopped.text());
+        let peers = views.into_values().collect();
+        Ok(PeersView { node: own.to_string(), listening, log_size, publishing_stopped, peers })
     })
     .await
 }
@@ -150,5 +159,6 @@ fn unknown(node: &NodeId) -> PeerView {
         addresses: Vec::new(),
         log_size: 0,
         log_as_of: None,
+        cosigned: 0,
     }
 }

@@ -8,7 +8,7 @@ use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
 use plumb_core::identity::{EntityId, SecretKey, Signed};
 use plumb_core::knowledge::KnowledgeType;
-use plumb_core::log::{Checkpoint, CompactRange, SignedCheckpoint, consistency_proof, leaf_hash, root_of};
+use plumb_core::log::{Checkpoint, CompactRange, Cosignature, SignedCheckpoint, consistency_proof, leaf_hash, root_of};
 use plumb_core::measure::{Duration, Milli, Timestamp};
 use plumb_core::notice::{
     Acknowledgement, AcknowledgementTag, Notice, NoticeKind, NoticeTag, Reason, Receipt, ReceiptTag,
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use super::blocks::{Blocks, BlocksRequest, BlocksResponse};
 use super::gossip::Gossip;
 use super::hello::{Hello, HelloResponse};
-use super::log::{Face, Fork, Head, Heads, LogRequest, LogResponse, Page, public_origin};
+use super::log::{AddCheckpoint, Conflict, Face, Fork, Head, Heads, LogRequest, LogResponse, Page, public_origin};
 use super::log_entry::LogEntry;
 use super::log_state::LogState;
 use super::notice::{NoticeRequest, NoticeResponse};
@@ -146,6 +146,19 @@ fn page() -> Page {
     }
 }
 
+fn add_checkpoint() -> AddCheckpoint {
+    let proof = consistency_proof(&[leaf_hash(b"a"), leaf_hash(b"b"), leaf_hash(b"c")], 2).unwrap();
+    AddCheckpoint { old: 2, proof, checkpoint: checkpoint_over(&[b"a", b"b", b"c"]) }
+}
+
+fn cosignature() -> Cosignature {
+    Cosignature::sign(&add_checkpoint().checkpoint, Timestamp(1_700_000_000_000), &key(3)).unwrap()
+}
+
+fn conflict() -> Conflict {
+    Conflict { size: 2, checkpoint: Some(checkpoint_over(&[b"a", b"b"])) }
+}
+
 fn state() -> LogState {
     let mut range = CompactRange::new();
     range.append(leaf_hash(b"a"));
@@ -256,6 +269,10 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
         ("log_page", LogResponse::Page(page()).encode(), response_log),
         ("log_heads", LogResponse::Heads(heads()).encode(), response_log),
         ("log_missing", LogResponse::Missing { publisher }.encode(), response_log),
+        ("log_add_checkpoint", LogRequest::AddCheckpoint(add_checkpoint()).encode(), request_log),
+        ("log_cosigned", LogResponse::Cosigned(cosignature()).encode(), response_log),
+        ("log_conflict", LogResponse::Conflict(conflict()).encode(), response_log),
+        ("log_refused", LogResponse::Refused { reason: denied() }.encode(), response_log),
         ("log_busy", LogResponse::Busy { retry_after_ms: 250 }.encode(), response_log),
         (
             "notice_deliver",
@@ -478,6 +495,14 @@ fn a_page_and_a_gossip_do_not_contradict_themselves() {
         certificate: certificate(),
     };
     assert!(matches!(Gossip::decode(&gossip.encode()), Err(WireError::Contradiction(_))));
+}
+
+#[test]
+fn a_conflict_is_about_the_head_that_it_shows() {
+    let other = Conflict { size: 3, ..conflict() };
+    assert!(matches!(LogResponse::decode(&LogResponse::Conflict(other).encode()), Err(WireError::Contradiction(_))));
+    let first = LogResponse::Conflict(Conflict { size: 0, checkpoint: None });
+    assert_eq!(LogResponse::decode(&first.encode()), Ok(first));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, gravity, health, ingest, jobs, notices, peers, search, sources, teachings, tokens,
-    trust,
+    answers, audit, bundles, care, gravity, health, ingest, jobs, log, notices, peers, search, sources, teachings,
+    tokens, trust,
 };
 
 /// The description.
@@ -34,7 +34,9 @@ use super::{
         peers::list, peers::connect, peers::block,
         teachings::offer, teachings::list, teachings::send, teachings::resolve,
         trust::list, trust::add, trust::remove,
-        audit::list, audit::verify, audit::checkpoint, gravity::plan,
+        audit::list, audit::verify, gravity::plan,
+        log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
+        log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,
         care::rebuild, care::doctor,
     )

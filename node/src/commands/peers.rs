@@ -123,18 +123,24 @@ fn status(view: &PeersView) -> String {
     }
     let admitted = view.peers.iter().filter(|p| p.state == "admitted").count();
     let _ = writeln!(text, "  {admitted} of {} known peers are admitted", view.peers.len());
+    let cosigned = view.peers.iter().filter(|p| p.state == "admitted" && p.cosigned == view.log_size).count();
+    let _ = writeln!(text, "  its log is cosigned by {cosigned} of {admitted} peers at size {}", view.log_size);
+    if let Some(stopped) = &view.publishing_stopped {
+        let _ = writeln!(text, "  {stopped}");
+    }
     text
 }
 
 fn one(peer: &PeerView) -> String {
     let mut text = format!(
-        "{}\n  {} · {}\n  state      {}\n  log        {} entries held here, confirmed {}\n",
+        "{}\n  {} · {}\n  state      {}\n  log        {} entries held here, confirmed {}\n  cosigned   {} entries of this node's log\n",
         peer.node,
         peer.organisation.as_deref().unwrap_or("organisation unknown"),
         peer.department.as_deref().unwrap_or("department unknown"),
         peer.state,
         peer.log_size,
         peer.log_as_of.as_deref().unwrap_or("never"),
+        peer.cosigned,
     );
     if let Some(detail) = &peer.detail {
         let _ = writeln!(text, "  {detail}");
