@@ -1,0 +1,69 @@
+//! Which question over which places: the id that two bundles share when they answer the same thing (BUN-05).
+//!
+//! A bundle's own name is its CID. The session's id is not over any text, so a text that changed keeps it; then two
+//! bundles of one session say different things, and that is a conflict to show, not one to resolve.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cid::Cid;
+use multibase::Base;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::bundle::{Bundle, block_of, chunk_of, source_of};
+use crate::content::{ContentError, RawBlock};
+use crate::grounding::{Answer, CITATIONS_MAX};
+
+/// The session of a bundle, and what the bundle says in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Session {
+    /// SHA-256 over the question, the places of the evidence and the budget.
+    pub id: [u8; 32],
+    /// A digest of what was said: the texts behind the places, and the sentences. It does not depend on when.
+    pub said: [u8; 32],
+}
+
+#[derive(Serialize)]
+struct IdV1<'a> {
+    query: &'a str,
+    max_chunks: usize,
+    /// `[source, uri, publisher, [headings]]`, in order.
+    chunks: Vec<(String, String, String, Vec<String>)>,
+}
+
+impl Session {
+    /// The session of a bundle whose blocks these are.
+    pub fn of(bundle: &Cid, blocks: &BTreeMap<Cid, Vec<u8>>) -> Result<Session, ContentError> {
+        let bundle: Bundle = block_of(blocks, bundle)?.decode()?;
+        let answer: Answer = block_of(blocks, &bundle.answer)?.decode()?;
+        let mut places = Vec::new();
+        for cited in &bundle.evidence {
+            let (chunk, source) = (chunk_of(blocks, &cited.chunk)?, source_of(blocks, &cited.source)?);
+            let instance = Base::Base16Lower.encode(&source.instance);
+            places.push((instance, source.uri, source.publisher.to_string(), chunk.headings));
+        }
+        // The order of rank depends on statistics, and the same places are the same places.
+        places.sort();
+        let id = IdV1 { query: &bundle.query, max_chunks: CITATIONS_MAX, chunks: places };
+        let id = serde_json_canonicalizer::to_vec(&id).map_err(|e| ContentError::Encode(e.to_string()))?;
+
+        let mut texts: Vec<Cid> = bundle.evidence.iter().map(|cited| cited.chunk).collect();
+        texts.sort();
+        let sentences: Vec<&str> = answer.claims.iter().map(|claim| claim.text.as_str()).collect();
+        let said = RawBlock::encode(&(answer.abstained, sentences, texts))?;
+        Ok(Session { id: Sha256::digest(id).into(), said: Sha256::digest(said.bytes).into() })
+    }
+
+    /// Whether two bundles answer the same question from the same places, and say different things.
+    pub fn contradicts(&self, other: &Session) -> bool {
+        self.id == other.id && self.said != other.said
+    }
+}
+
+/// `plumb-session:` and the id in hexadecimal.
+impl fmt::Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plumb-session:{}", Base::Base16Lower.encode(self.id))
+    }
+}
