@@ -10,8 +10,13 @@ mod notices;
 mod sources;
 
 pub(crate) use accounts::{Token, tokens};
-pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
-pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
+pub(crate) use answers::{
+    SavedAnswer, answer, answers, answers_citing, contradicting, put_answer, put_session, session, update_answer,
+};
+pub(crate) use logs::{
+    Appended, LogHead, append_own, entries, forks, is_forked, log_head, log_heads, plan_append, put_append, put_fork,
+    put_log_head,
+};
 pub(crate) use notices::{
     KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
     open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,

@@ -3,13 +3,14 @@
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::RawBlock;
-use plumb_core::exchange::{Verdict, Verified};
+use plumb_core::exchange::{Session, Verdict, Verified};
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
 use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
 use plumb_core::measure::Timestamp;
 use plumb_storage::{Change, Records};
 
+use super::saved::conflicts;
 use super::verdict::judge;
 use super::{Grounding, ImportBundle, ImportView, VerdictView};
 use crate::caller::Caller;
@@ -27,7 +28,7 @@ impl Handler<ImportBundle> for Grounding {
         Box::pin(async move {
             let (mut view, owed) = {
                 let premises = premises.clone();
-                blocking(move || import(&premises, &ask.caller, &ask.car)).await?
+                blocking(move || import(&premises, &ask.caller, &ask.file)).await?
             };
             if let Some(owed) = owed {
                 view.receipts = federation.ask(owed, crate::DEADLINE).await?.iter().map(ToString::to_string).collect();
@@ -37,8 +38,8 @@ impl Handler<ImportBundle> for Grounding {
     }
 }
 
-fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
-    let result = judge(premises, car)?;
+fn import(premises: &Premises, caller: &Caller, file: &[u8]) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
+    let result = judge(premises, file)?;
     let verdict = VerdictView::of(&result);
     let verified = match result {
         Ok(verified) => verified,
@@ -60,13 +61,15 @@ fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportVie
             verified.bundle.sensitivity
         )));
     }
-    let taken = take(premises, caller, &verified)?;
+    let session = Session::of(&verified.cid, &verified.blocks)?;
+    let taken = take(premises, caller, &verified, &session)?;
     let view = ImportView {
         bundle: verified.cid.to_string(),
         imported: taken.imported,
         known: taken.known,
         refused: taken.refused,
         receipts: Vec::new(),
+        conflicts_with: conflicts(premises, caller, &session)?,
         verdict,
     };
     let owed = OweReceipts { bundle: verified.cid, sources: taken.sources };
@@ -81,7 +84,7 @@ struct Taken {
     sources: Vec<(cid::Cid, NodeId)>,
 }
 
-fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Taken, NodeError> {
+fn take(premises: &Premises, caller: &Caller, verified: &Verified, session: &Session) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
     let event = premises.event(&caller.label(), "bundle.import", verified.cid, "ok", &verified.bundle.query);
@@ -176,6 +179,7 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
     }
     if kept::answer(&premises.store, &verified.cid)?.is_none() {
         kept::put_answer(&mut change, &saved(caller, verified, now));
+        kept::put_session(&mut change, &verified.cid, session);
     }
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;

@@ -6,7 +6,7 @@ use plumb_core::content::SourceRecord;
 use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
 use plumb_core::notice::Effect;
 
-use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
+use super::{Grounding, LoggedView, VerdictView, VerifyBundle, WithdrawnView};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
@@ -16,12 +16,12 @@ impl Handler<VerifyBundle> for Grounding {
 
     fn handle(&mut self, ask: VerifyBundle, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.car)?))))
+        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.file)?))))
     }
 }
 
 /// Verifies with this node's knowledge. The outer error is ours, the inner one the bundle's.
-pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
+pub(super) fn judge(premises: &Premises, file: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
     let roots = premises.roots();
     let failed = std::cell::RefCell::new(None);
     let status = |cid: &Cid, record: &SourceRecord| match status_of(premises, cid, record) {
@@ -31,7 +31,7 @@ pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, 
             SourceStatus::Unknown
         }
     };
-    let verified = verify(car, &Knowledge { now: premises.now(), roots: &roots, status: &status });
+    let verified = verify(file, &Knowledge { now: premises.now(), roots: &roots, status: &status });
     match failed.into_inner() {
         Some(error) => Err(error),
         None => Ok(verified),
@@ -74,6 +74,8 @@ impl VerdictView {
             organisation_is_trusted: false,
             issued_at: None,
             query: None,
+            form: None,
+            logged: None,
             checks: Vec::new(),
             withdrawn: Vec::new(),
             as_of: None,
@@ -116,6 +118,12 @@ impl VerdictView {
             organisation_is_trusted: verified.root_is_trusted,
             issued_at: Some(verified.bundle.issued_at.to_string()),
             query: Some(verified.bundle.query.clone()),
+            form: Some(verified.form.as_str().to_string()),
+            logged: verified.logged.as_ref().map(|at| LoggedView {
+                log: at.origin.clone(),
+                index: at.index,
+                size: at.size,
+            }),
             checks: verified.checks.iter().map(|c| c.what.clone()).collect(),
             withdrawn: withdrawn
                 .iter()

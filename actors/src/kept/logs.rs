@@ -117,6 +117,51 @@ pub(crate) fn is_forked(store: &Store, publisher: &NodeId) -> Result<bool, Stora
     Ok(store.get(Keyspace::ForeignLog, &key)?.is_some())
 }
 
+/// An append to the own log that was worked out and is not written yet.
+pub(crate) struct Appended {
+    /// The log before it.
+    pub range: CompactRange,
+    /// The head with it.
+    pub head: LogHead,
+    entries: Vec<Vec<u8>>,
+    /// The row of the head before it.
+    before: Option<Vec<u8>>,
+}
+
+/// Works out what appending entries to the own log makes of it, signed.
+pub(crate) fn plan_append(
+    store: &Store,
+    key: &SecretKey,
+    certificate: &Signed<Certificate>,
+    entries: &[Vec<u8>],
+    now: Timestamp,
+) -> Result<Appended, StorageError> {
+    let own = key.public();
+    let before = store.get(Keyspace::PublicLog, &head_key(&own))?;
+    let range = match log_head(store, &own, &own)? {
+        Some(head) => head.state.range,
+        None => CompactRange::new(),
+    };
+    let mut longer = range.clone();
+    for entry in entries {
+        longer.append(leaf_hash(entry));
+    }
+    let origin = public_origin(&own)
+        .map_err(|e| StorageError::Encode { keyspace: Keyspace::PublicLog, reason: e.to_string() })?;
+    let checkpoint = Checkpoint { origin, size: longer.size(), root: longer.root() }.sign(key);
+    let certificate = certificate.clone();
+    let state = LogState { publisher: own, range: longer, checkpoint, proof: Vec::new(), certificate };
+    Ok(Appended { range, head: LogHead { state, as_of: now }, entries: entries.to_vec(), before })
+}
+
+/// Writes an append, under the condition that nobody else appends meanwhile.
+pub(crate) fn put_append(change: &mut Change, appended: Appended) {
+    let Appended { range, head, entries, before } = appended;
+    let own = head.state.publisher;
+    change.expect(Keyspace::PublicLog, &head_key(&own), before);
+    put_log_head(change, &own, &head, range.size(), &entries);
+}
+
 /// Appends entries to the own log, signed, under the condition that nobody else appends meanwhile.
 pub(crate) fn append_own(
     store: &Store,
@@ -126,21 +171,6 @@ pub(crate) fn append_own(
     entries: &[Vec<u8>],
     now: Timestamp,
 ) -> Result<(), StorageError> {
-    let own = key.public();
-    let before = store.get(Keyspace::PublicLog, &head_key(&own))?;
-    let mut range = match log_head(store, &own, &own)? {
-        Some(head) => head.state.range,
-        None => CompactRange::new(),
-    };
-    let from = range.size();
-    for entry in entries {
-        range.append(leaf_hash(entry));
-    }
-    let origin = public_origin(&own)
-        .map_err(|e| StorageError::Encode { keyspace: Keyspace::PublicLog, reason: e.to_string() })?;
-    let checkpoint = Checkpoint { origin, size: range.size(), root: range.root() }.sign(key);
-    let state = LogState { publisher: own, range, checkpoint, proof: Vec::new(), certificate: certificate.clone() };
-    change.expect(Keyspace::PublicLog, &head_key(&own), before);
-    put_log_head(change, &own, &LogHead { state, as_of: now }, from, entries);
+    put_append(change, plan_append(store, key, certificate, entries, now)?);
     Ok(())
 }

@@ -32,6 +32,15 @@ pub enum Form {
 }
 
 impl Form {
+    /// The form that a file seems to have. A credential begins with `{`; no CAR file of ours does, because the first byte
+    /// of a CAR file is the length of its header, and one root makes it 58.
+    pub fn of(bytes: &[u8]) -> Form {
+        match bytes.iter().find(|b| !b.is_ascii_whitespace()) {
+            Some(b'{') => Form::Json,
+            _ => Form::Car,
+        }
+    }
+
     /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,12 +62,11 @@ pub struct BundleFile {
 }
 
 impl BundleFile {
-    /// Reads a file of either form. A credential begins with `{`; no CAR file of ours does, because the first byte of a
-    /// CAR file is the length of its header, and one root makes it 58.
+    /// Reads a file of either form.
     pub fn read(bytes: &[u8]) -> Result<BundleFile, BundleError> {
-        match bytes.iter().find(|b| !b.is_ascii_whitespace()) {
-            Some(b'{') => Ok(Credential::read(bytes)?),
-            _ => {
+        match Form::of(bytes) {
+            Form::Json => Ok(Credential::read(bytes)?),
+            Form::Car => {
                 let (root, blocks) = read_car(bytes)?;
                 Ok(BundleFile { root, blocks, credential: None })
             }

@@ -33,13 +33,15 @@ pub(super) fn roots() -> Roots {
 
 /// A sealed answer over two small sources.
 pub(super) fn sealed(with_head: bool) -> SealedBundle {
+    sealed_over("Pump 7 restarts at a pressure of 4 bar.", NOW, with_head)
+}
+
+/// The same at another time, where the first source says this.
+pub(super) fn sealed_over(first: &str, now: Timestamp, with_head: bool) -> SealedBundle {
     let query = Query::new("At what pressure does pump 7 restart?");
     let mut blocks = BTreeMap::new();
     let mut found = Vec::new();
-    for (name, text) in [
-        ("a.md", "Pump 7 restarts at a pressure of 4 bar."),
-        ("b.md", "The pump restart pressure of pump 7 is logged."),
-    ] {
+    for (name, text) in [("a.md", first), ("b.md", "The pump restart pressure of pump 7 is logged.")] {
         let raw = RawBlock::raw(text.as_bytes().to_vec());
         let source = SourceRecord {
             tag: SourceTag,
@@ -82,13 +84,13 @@ pub(super) fn sealed(with_head: bool) -> SealedBundle {
         })
         .collect();
     evidence.sort_by(|a, b| b.score.cmp(&a.score).then(a.cid.cmp(&b.cid)));
-    let answer = compose(&query, &stats, &evidence, NOW);
+    let answer = compose(&query, &stats, &evidence, now);
     let certificate = certify(
         &root(),
         "Northwater",
         node().public(),
         "department-operations".parse().unwrap(),
-        NOW,
+        now,
         VALIDITY_DEFAULT,
     )
     .unwrap();
@@ -97,7 +99,7 @@ pub(super) fn sealed(with_head: bool) -> SealedBundle {
     let checkpoint =
         Checkpoint { origin: node().public().to_string().parse().unwrap(), size: log.size(), root: log.root() }
             .sign(&node());
-    let head = Head { publisher: node().public(), checkpoint, as_of: NOW };
+    let head = Head { publisher: node().public(), checkpoint, as_of: now };
     let contents = Contents {
         answer: &answer,
         stats: &stats,
@@ -105,7 +107,7 @@ pub(super) fn sealed(with_head: bool) -> SealedBundle {
         blocks: &blocks,
         heads: if with_head { vec![head] } else { vec![] },
         certificate: &certificate,
-        issued_at: NOW,
+        issued_at: now,
         max_age: ISSUED_MAX_AGE,
     };
     seal(&contents, &node()).unwrap()

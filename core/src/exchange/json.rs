@@ -98,13 +98,16 @@ impl Credential {
         let issuer = document["issuer"].as_str();
         let issuer = issuer.ok_or(JsonError::Shape { field: "issuer", expected: "a did" })?.to_string();
         let blocks = subject["blocks"].as_object();
-        let blocks = blocks.ok_or(JsonError::Shape { field: "credentialSubject.blocks", expected: "a map of blocks" })?;
+        let blocks =
+            blocks.ok_or(JsonError::Shape { field: "credentialSubject.blocks", expected: "a map of blocks" })?;
         if blocks.len() > CAR_BLOCKS_MAX {
             return Err(JsonError::TooManyBlocks);
         }
         let blocks = blocks
             .iter()
-            .map(|(name, text)| block(name, text).map_err(|source| JsonError::Block { name: strict::cut(name), source }))
+            .map(|(name, text)| {
+                block(name, text).map_err(|source| JsonError::Block { name: strict::cut(name), source })
+            })
             .collect::<Result<BTreeMap<Cid, Vec<u8>>, JsonError>>()?;
         Ok(BundleFile { root, blocks, credential: Some(Credential { document, issuer }) })
     }

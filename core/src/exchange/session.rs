@@ -67,3 +67,34 @@ impl fmt::Display for Session {
         write!(f, "plumb-session:{}", Base::Base16Lower.encode(self.id))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::SealedBundle;
+    use crate::exchange::fixture::{NOW, sealed_over};
+    use crate::measure::Duration;
+
+    fn session(sealed: &SealedBundle) -> Session {
+        Session::of(&sealed.bundle, &sealed.blocks).unwrap()
+    }
+
+    #[test]
+    fn a_changed_text_keeps_the_session_and_contradicts() {
+        let four = sealed_over("Pump 7 restarts at a pressure of 4 bar.", NOW, true);
+        let five = sealed_over("Pump 7 restarts at a pressure of 5 bar.", NOW, true);
+        assert_ne!(four.bundle, five.bundle);
+        assert_eq!(session(&four).id, session(&five).id);
+        assert!(session(&four).contradicts(&session(&five)) && session(&five).contradicts(&session(&four)));
+        assert!(session(&four).to_string().starts_with("plumb-session:"));
+    }
+
+    #[test]
+    fn the_same_said_again_contradicts_nothing() {
+        let text = "Pump 7 restarts at a pressure of 4 bar.";
+        let (once, again) = (sealed_over(text, NOW, true), sealed_over(text, NOW.plus(Duration::days(1)), false));
+        assert_ne!(once.bundle, again.bundle);
+        assert_eq!(session(&once), session(&again));
+        assert!(!session(&once).contradicts(&session(&again)));
+    }
+}

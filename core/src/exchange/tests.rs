@@ -1,9 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::exchange::fixture::{
-    NOW, entry_of, judged, logged_behind, node, sealed, sealed_and_logged, verified,
-};
+use crate::exchange::fixture::{NOW, entry_of, judged, logged_behind, node, sealed, sealed_and_logged, verified};
 use crate::exchange::{LoggedAt, Seal, SealedBundle, write_car};
 use crate::identity::{Domain, SecretKey};
 use crate::measure::Duration;
@@ -91,8 +89,7 @@ fn newer(sealed: &SealedBundle, field: &str, value: Ipld) -> SealedBundle {
     bundle.insert(field.to_string(), value);
     let bundle = RawBlock::encode(&bundle).unwrap();
     let signature = node().sign(Domain::Bundle, &bundle.cid).as_bytes().to_vec();
-    let mut newer =
-        resealed(sealed, &[("bundle", Ipld::Link(bundle.cid)), ("signature", Ipld::Bytes(signature))]);
+    let mut newer = resealed(sealed, &[("bundle", Ipld::Link(bundle.cid)), ("signature", Ipld::Bytes(signature))]);
     newer.blocks.remove(&sealed.bundle);
     newer.blocks.insert(bundle.cid, bundle.bytes);
     newer.bundle = bundle.cid;

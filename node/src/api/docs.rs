@@ -8,7 +8,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, gravity, health, ingest, jobs, notices, peers, search, sources, tokens, trust,
+    answers, audit, bundles, care, did, gravity, health, ingest, jobs, notices, peers, search, sources, tokens, trust,
 };
 
 /// The description.
@@ -27,7 +27,7 @@ use super::{
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
         sources::list, sources::block,
         search::search, answers::answer, answers::grounded, answers::list, answers::show,
-        bundles::export, bundles::verify, bundles::import,
+        bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::list, notices::show, notices::signed, notices::receipts,
         peers::list, peers::connect, peers::block,
         trust::list, trust::add, trust::remove,
