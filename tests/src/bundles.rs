@@ -172,10 +172,7 @@ fn with_fields(
 }
 
 /// A CAR file with another seal, and with other blocks. Nobody signs a seal, so anybody can make one.
-pub fn resealed(
-    car: &[u8],
-    change: impl FnOnce(&mut BTreeMap<String, Ipld>, &mut BTreeMap<Cid, Vec<u8>>),
-) -> Vec<u8> {
+pub fn resealed(car: &[u8], change: impl FnOnce(&mut BTreeMap<String, Ipld>, &mut BTreeMap<Cid, Vec<u8>>)) -> Vec<u8> {
     let BundleFile { root, mut blocks, .. } = BundleFile::read(car).expect("a bundle file");
     let old = RawBlock::checked(root, blocks.remove(&root).expect("the seal is in it")).expect("a block of ours");
     let mut seal = old.decode().expect("a map");

@@ -15,9 +15,14 @@ use super::json::Credential;
 use super::logged::LoggedAt;
 use super::verify::BundleError;
 use crate::content::{ContentError, DAG_CBOR, RawBlock};
+use crate::log::NOTE_BYTES_MAX;
 
 /// Largest bundle file that is read, in either form.
 pub const BUNDLE_BYTES_MAX: usize = CAR_BYTES_MAX;
+
+/// Largest block that no signature covers: the longest signed note, and room around it. What is in it is looked at field by
+/// field, and a field takes many times the few bytes that it can have in the block.
+const UNSIGNED_BYTES_MAX: usize = NOTE_BYTES_MAX + 8 * 1024;
 
 const SEAL_FIELDS: [&str; 5] = ["type", "bundle", "signer", "signature", "logged"];
 const LOGGED_FIELDS: [&str; 5] = ["type", "entry", "index", "proof", "checkpoint"];
@@ -126,6 +131,10 @@ fn exact<T: Serialize + DeserializeOwned>(
     fields: &[&str],
     block: &RawBlock,
 ) -> Result<T, BundleError> {
+    if block.bytes.len() > UNSIGNED_BYTES_MAX {
+        let reason = format!("the {place} has {} bytes; at most {UNSIGNED_BYTES_MAX} are read", block.bytes.len());
+        return Err(ContentError::Decode(reason).into());
+    }
     let map: BTreeMap<String, Ipld> = block.decode()?;
     if let Some(field) = map.into_keys().find(|field| !fields.contains(&field.as_str())) {
         return Err(BundleError::Unsigned { place, field });

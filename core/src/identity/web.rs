@@ -30,7 +30,9 @@ impl DidWeb {
             None => (text, None),
         };
         let port = port.map(|port| port.ok_or_else(refused)).transpose()?;
-        let fits = host.len() <= HOST_LEN_MAX && host.split('.').all(is_label);
+        // An address of numbers is no name (did:web method, §2.1).
+        let is_address = host.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
+        let fits = host.len() <= HOST_LEN_MAX && host.split('.').all(is_label) && !is_address;
         if fits { Ok(DidWeb { host: host.to_string(), port }) } else { Err(refused()) }
     }
 }
@@ -98,6 +100,7 @@ mod tests {
             "a:080",
             "a:1:2",
             "a/b",
+            "127.0.0.1",
             "a@b",
             &long,
         ] {

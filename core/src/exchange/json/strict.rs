@@ -3,9 +3,10 @@
 //! JSON itself allows more (RFC 8259 §4, §6), and what is signed is the canonical form of what a reader understood: two
 //! readers that take different ones of two equal names would both find the signature good, over different documents.
 
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::JsonError;
@@ -13,12 +14,20 @@ use super::JsonError;
 /// The largest number up to which every whole number is a double: 2^53 − 1.
 const NUMBER_MAX: u64 = (1 << 53) - 1;
 
+/// Most values of a document, each list and map counted. The largest bundle has one for each of its blocks and a few dozen
+/// for each citation; and a value takes many times the two bytes that it can have in the file.
+const VALUES_MAX: u32 = 200_000;
+
 /// Most characters of a name in a message.
 const NAME_CHARS_MAX: usize = 80;
 
 /// Reads a document. Nesting is bounded by the parser, at 128.
 pub(super) fn read(bytes: &[u8]) -> Result<Value, JsonError> {
-    serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0).map_err(|e| JsonError::Read(e.to_string()))
+    let left = Cell::new(VALUES_MAX);
+    let mut parser = serde_json::Deserializer::from_slice(bytes);
+    let document = Reader { left: &left }.deserialize(&mut parser);
+    let document = document.and_then(|document| parser.end().map(|()| document));
+    document.map_err(|e| JsonError::Read(e.to_string()))
 }
 
 /// A name as it may stand in a message.
@@ -26,18 +35,26 @@ pub(super) fn cut(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
 }
 
-struct Strict(Value);
+/// It has no way to take a fraction, which is therefore refused.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    /// Values that may still come.
+    left: &'a Cell<u32>,
+}
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
-        deserializer.deserialize_any(Reader).map(Strict)
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => return Err(de::Error::custom(format!("it has more than {VALUES_MAX} values"))),
+        }
+        deserializer.deserialize_any(self)
     }
 }
 
-/// It has no way to take a fraction, which is therefore refused.
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for Reader<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +83,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(list.into())
@@ -74,11 +91,11 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some((name, Strict(value))) = members.next_entry::<String, Strict>()? {
+        while let Some(name) = members.next_key::<String>()? {
             if map.contains_key(&name) {
                 return Err(de::Error::custom(format!("`{}` stands twice in one map", cut(&name))));
             }
-            map.insert(name, value);
+            map.insert(name, members.next_value_seed(self)?);
         }
         Ok(map.into())
     }

@@ -222,6 +222,7 @@ fn json_that_others_read_otherwise_is_refused_at_the_door() {
         assert!(error.contains(part), "{text}: {error}");
     }
     assert!(refused(&format!("{{\"a\": {}", "[".repeat(100_000))).contains("recursion"));
+    assert!(refused(&format!("{{\"a\": [{}0]}}", "0,".repeat(200_000))).contains("200000 values"));
     assert!(matches!(
         BundleFile::read(&vec![b'{'; BUNDLE_BYTES_MAX + 1]),
         Err(BundleError::Json(JsonError::TooLarge(_)))
