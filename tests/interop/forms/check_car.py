@@ -25,6 +25,11 @@ def sections(data: bytes):
         stream = stream[length:]
 
 
+def name_of(cid: CID) -> str:
+    """The usual text of a CID; one that was read from bytes shows itself in base58 otherwise."""
+    return cid.encode("base32")
+
+
 def links(value):
     if isinstance(value, CID):
         yield value
@@ -46,21 +51,21 @@ blocks = {}
 for section in rest:
     cid, data = CID.decode(section[:CID_BYTES]), section[CID_BYTES:]
     computed = CID("base32", 1, cid.codec, multihash.digest(data, "sha2-256"))
-    if computed != cid:
-        sys.exit(f"the bytes of {cid} have the CID {computed}")
+    if bytes(computed) != bytes(cid):
+        sys.exit(f"the bytes of {name_of(cid)} have the CID {computed}")
     if cid.codec.name == "dag-cbor":
         value = dag_cbor.decode(data)
         if dag_cbor.encode(value) != data:
-            sys.exit(f"{cid} is not canonical")
+            sys.exit(f"{name_of(cid)} is not canonical")
     elif cid.codec.name == "raw":
         value = data
     else:
-        sys.exit(f"{cid} has codec {cid.codec.name}")
-    blocks[str(cid)] = value
+        sys.exit(f"{name_of(cid)} has codec {cid.codec.name}")
+    blocks[name_of(cid)] = value
 
 reached, outside, following = set(), set(), [root]
 while following:
-    name = str(following.pop())
+    name = name_of(following.pop())
     if name not in blocks:
         outside.add(name)
     elif name not in reached:
@@ -69,18 +74,18 @@ while following:
 if unreached := blocks.keys() - reached:
     sys.exit(f"no link reaches {unreached}")
 
-seal = blocks[str(root)]
-bundle = blocks[str(seal["bundle"])]
-answer = blocks[str(bundle["answer"])]
+seal = blocks[name_of(root)]
+bundle = blocks[name_of(seal["bundle"])]
+answer = blocks[name_of(bundle["answer"])]
 print(json.dumps({
-    "root": str(root),
-    "bundle": str(seal["bundle"]),
+    "root": name_of(root),
+    "bundle": name_of(seal["bundle"]),
     "issuer": bundle["issuer"],
     "blocks": len(blocks),
     "reached": len(reached),
     "outside": len(outside),
     "question": bundle["query"],
     "sentences": [claim["text"] for claim in answer["claims"]],
-    "cited": [blocks[str(cited["chunk"])]["text"] for cited in bundle["evidence"]],
-    "logged": blocks[str(seal["logged"])]["index"],
+    "cited": [blocks[name_of(cited["chunk"])]["text"] for cited in bundle["evidence"]],
+    "logged": blocks[name_of(seal["logged"])]["index"],
 }, indent=2, ensure_ascii=False))
