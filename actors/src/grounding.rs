@@ -8,7 +8,7 @@ mod verdict;
 use std::sync::Arc;
 
 use actix::prelude::*;
-use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, LoggedAt, SealedBundle, Session, seal};
+use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, LoggedAt, Matter, SealedBundle, seal};
 use plumb_core::grounding::{Answer, compose, rests_on};
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Timestamp;
@@ -110,7 +110,7 @@ fn keep(
         },
         &premises.key,
     )?;
-    let session = Session::of(&sealed.bundle, &sealed.blocks)?;
+    let matter = Matter::of(&sealed.bundle, &sealed.blocks)?;
     let (bundle, entry) = (sealed.bundle, LogEntry::Bundle { cid: sealed.bundle }.encode());
     append(premises, now, std::slice::from_ref(&entry), |appended| {
         // The entry names the bundle, and the file proves the entry: so the seal is made last.
@@ -124,7 +124,7 @@ fn keep(
             change.put_block(plumb_core::content::RawBlock { cid: *cid, bytes: bytes.clone() });
         }
         kept::put_answer(&mut change, &row);
-        kept::put_session(&mut change, &bundle, &session);
+        kept::put_matter(&mut change, &bundle, &matter);
         Ok(change)
     })?;
     Ok(Kept { bundle, foreign: foreign_sources(premises, found) })

@@ -9,7 +9,7 @@
 //!   Integrity proof that other people's libraries check.
 //!
 //! [`replay`] recomputes the answer from the bundle and must give the same bytes. A bundle proves with a [`LoggedAt`]
-//! that its issuer put it on the public record. Two bundles of one [`Session`] that say different things contradict each
+//! that its issuer put it on the public record. Two bundles on one [`Matter`] that say different things contradict each
 //! other; both are kept.
 
 mod bundle;
@@ -19,7 +19,8 @@ mod file;
 mod fixture;
 mod json;
 mod logged;
-mod session;
+mod matter;
+pub mod session;
 mod verify;
 
 pub use bundle::{
@@ -29,5 +30,5 @@ pub use car::{CAR_BLOCKS_MAX, CAR_BYTES_MAX, CarError, read_car, write_car};
 pub use file::{BUNDLE_BYTES_MAX, BundleFile, Form};
 pub use json::{CRYPTOSUITE, JsonError, ProofError, add_proof, check_proof, to_json};
 pub use logged::{Logged, LoggedAt, LoggedTag};
-pub use session::Session;
+pub use matter::Matter;
 pub use verify::{BundleError, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};

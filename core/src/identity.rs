@@ -63,6 +63,10 @@ pub enum Domain {
     Acknowledgement,
     /// A requester's assertion in a federated search.
     Assertion,
+    /// A piece of knowledge that its origin offers to others.
+    Teaching,
+    /// A step on the way of such a piece.
+    Hop,
 }
 
 impl Domain {
@@ -75,6 +79,8 @@ impl Domain {
             Domain::Receipt => "plumb/receipt/1",
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
+            Domain::Teaching => "plumb/teaching/1",
+            Domain::Hop => "plumb/hop/1",
         }
     }
 

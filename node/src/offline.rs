@@ -8,7 +8,7 @@ use cid::Cid;
 use plumb_actors::grounding::VerdictView;
 use plumb_core::content::SourceRecord;
 use plumb_core::exchange::{
-    BUNDLE_BYTES_MAX, Bundle, BundleError, BundleFile, Form, Knowledge, Session, SourceStatus, Verified, replay, verify,
+    BUNDLE_BYTES_MAX, Bundle, BundleError, BundleFile, Form, Knowledge, Matter, SourceStatus, Verified, replay, verify,
 };
 use plumb_core::grounding::Answer;
 use plumb_core::identity::{OrgId, Signed};
@@ -117,8 +117,8 @@ pub struct Contents {
     pub form: Form,
     /// The name by which the issuer signed the JSON form.
     pub issuer_name: Option<String>,
-    /// Its session.
-    pub session: Session,
+    /// Its matter.
+    pub matter: Matter,
     /// Whether the file claims that the bundle was logged.
     pub claims_log: bool,
 }
@@ -140,7 +140,7 @@ impl Contents {
             n_blocks: file.blocks.len(),
             form: file.form(),
             issuer_name: file.issuer_name().map(str::to_string),
-            session: Session::of(&cid, &file.blocks)?,
+            matter: Matter::of(&cid, &file.blocks)?,
             claims_log: file.seal()?.logged.is_some(),
             bundle,
         })

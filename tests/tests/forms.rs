@@ -206,11 +206,11 @@ fn two_answers_to_one_question_are_both_kept_and_shown() {
     assert_eq!(list(&listed, "").len(), 3, "all are kept: {listed:#}");
     assert_eq!(of(&first["bundle"])["conflicts_with"], json!([second["bundle"]]));
     assert_eq!(list(of(&second["bundle"]), "/conflicts_with").len(), 2);
-    let sessions: std::collections::BTreeSet<&str> = list(&listed, "").iter().map(|r| text(r, "/session")).collect();
-    assert_eq!(sessions.len(), 1);
+    let matters: std::collections::BTreeSet<&str> = list(&listed, "").iter().map(|r| text(r, "/matter")).collect();
+    assert_eq!(matters.len(), 1);
     let shown = pair.reader.ok(&["bundle", "show", text(&first, "/bundle")]);
     assert_eq!(shown["conflicts_with"], json!([second["bundle"]]));
-    assert_eq!(shown["session"], of(&first["bundle"])["session"]);
+    assert_eq!(shown["matter"], of(&first["bundle"])["matter"]);
 }
 
 #[test]

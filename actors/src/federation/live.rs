@@ -224,11 +224,16 @@ impl Live {
             return;
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let me = me.clone();
         actix::spawn(async move {
             match answers::answer(premises, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
+                    }
+                    // What was taken in from it is owed a receipt.
+                    if protocol == Protocol::Teach {
+                        let _ = me.send(Turn::SendReceipts(peer)).await;
                     }
                 }
                 // Whoever sends what cannot be read is not one of ours; the connection goes, and the stream with it.

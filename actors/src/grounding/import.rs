@@ -3,7 +3,7 @@
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::RawBlock;
-use plumb_core::exchange::{Session, Verdict, Verified};
+use plumb_core::exchange::{Matter, Verdict, Verified};
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
 use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
@@ -61,15 +61,15 @@ fn import(premises: &Premises, caller: &Caller, file: &[u8]) -> Result<(ImportVi
             verified.bundle.sensitivity
         )));
     }
-    let session = Session::of(&verified.cid, &verified.blocks)?;
-    let taken = take(premises, caller, &verified, &session)?;
+    let matter = Matter::of(&verified.cid, &verified.blocks)?;
+    let taken = take(premises, caller, &verified, &matter)?;
     let view = ImportView {
         bundle: verified.cid.to_string(),
         imported: taken.imported,
         known: taken.known,
         refused: taken.refused,
         receipts: Vec::new(),
-        conflicts_with: conflicts(premises, caller, &session)?,
+        conflicts_with: conflicts(premises, caller, &matter)?,
         verdict,
     };
     let owed = OweReceipts { bundle: verified.cid, sources: taken.sources };
@@ -84,7 +84,7 @@ struct Taken {
     sources: Vec<(cid::Cid, NodeId)>,
 }
 
-fn take(premises: &Premises, caller: &Caller, verified: &Verified, session: &Session) -> Result<Taken, NodeError> {
+fn take(premises: &Premises, caller: &Caller, verified: &Verified, matter: &Matter) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
     let event = premises.event(&caller.label(), "bundle.import", verified.cid, "ok", &verified.bundle.query);
@@ -179,7 +179,7 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified, session: &Ses
     }
     if kept::answer(&premises.store, &verified.cid)?.is_none() {
         kept::put_answer(&mut change, &saved(caller, verified, now));
-        kept::put_session(&mut change, &verified.cid, session);
+        kept::put_matter(&mut change, &verified.cid, matter);
     }
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;

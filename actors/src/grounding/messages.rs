@@ -171,8 +171,8 @@ pub struct LoggedView {
 pub struct BundleView {
     /// Its CID.
     pub bundle: String,
-    /// The id of its session: the same question over the same places.
-    pub session: Option<String>,
+    /// The id of its matter: which question over which places.
+    pub matter: Option<String>,
     /// Who issued it.
     pub issuer: String,
     /// When it was issued.
@@ -185,7 +185,7 @@ pub struct BundleView {
     pub sensitivity: String,
     /// Whether it came from elsewhere.
     pub imported: bool,
-    /// Bundles of the same session that are kept here too and say something else. Nobody has decided between them.
+    /// Bundles on the same matter that are kept here too and say something else. Nobody has decided between them.
     pub conflicts_with: Vec<String>,
 }
 
@@ -213,7 +213,7 @@ pub struct ImportView {
     pub refused: Vec<crate::ingestion::SourceNote>,
     /// The signed receipts, one for each node that the evidence came from.
     pub receipts: Vec<String>,
-    /// Bundles of the same session that were here already and say something else. All are kept.
+    /// Bundles on the same matter that were here already and say something else. All are kept.
     pub conflicts_with: Vec<String>,
     /// The verdict over the bundle at import.
     pub verdict: VerdictView,

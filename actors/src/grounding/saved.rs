@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_core::boundary::{Sensitivity, readable};
-use plumb_core::exchange::{Bundle, Form, Knowledge, Session, SourceStatus, to_json, verify, write_car};
+use plumb_core::exchange::{Bundle, Form, Knowledge, Matter, SourceStatus, to_json, verify, write_car};
 use plumb_core::notice::Effect;
 use plumb_storage::Blocks;
 
@@ -97,10 +97,10 @@ fn credential_of(premises: &Premises, car: &[u8], ask: &ExportBundle) -> Result<
         .map_err(|e| NodeError::Conflict(format!("the bundle has no JSON form: {e}")))
 }
 
-/// The kept bundles that contradict a session, as far as the caller may know of them.
-pub(super) fn conflicts(premises: &Premises, caller: &Caller, session: &Session) -> Result<Vec<String>, NodeError> {
+/// The kept bundles that contradict what was said on a matter, as far as the caller may know of them.
+pub(super) fn conflicts(premises: &Premises, caller: &Caller, matter: &Matter) -> Result<Vec<String>, NodeError> {
     let mut readable = Vec::new();
-    for bundle in kept::contradicting(&premises.store, session)? {
+    for bundle in kept::contradicting(&premises.store, matter)? {
         let Some(row) = kept::answer(&premises.store, &bundle)? else { continue };
         if may_read(premises, caller, &row)? {
             readable.push(bundle.to_string());
@@ -115,11 +115,11 @@ fn bundle_view(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Resul
         .block(&row.bundle)?
         .ok_or_else(|| NodeError::Damaged(format!("block {} is missing", row.bundle)))?;
     let bundle: Bundle = block.decode()?;
-    let session = kept::session(&premises.store, &row.bundle)?;
-    let conflicts_with = session.map(|session| conflicts(premises, caller, &session)).transpose()?;
+    let matter = kept::matter(&premises.store, &row.bundle)?;
+    let conflicts_with = matter.map(|matter| conflicts(premises, caller, &matter)).transpose()?;
     Ok(BundleView {
         bundle: row.bundle.to_string(),
-        session: session.map(|session| session.to_string()),
+        matter: matter.map(|matter| matter.to_string()),
         issuer: bundle.issuer.to_string(),
         issued_at: bundle.issued_at.to_string(),
         saved_at: row.saved_at.to_string(),

@@ -4,13 +4,13 @@
 //! | --- | --- | --- |
 //! | answers | `b` ‖ CID of the bundle | [`SavedAnswer`] |
 //! | answers | `t` ‖ time ‖ CID of the bundle | nothing: the order of listing |
-//! | answers | `i` ‖ CID of the bundle | its session: which question over which places, and what was said |
-//! | answers | `s` ‖ id of the session ‖ CID of the bundle | nothing: which bundles are of one session |
+//! | answers | `i` ‖ CID of the bundle | its matter: which question over which places, and what was said |
+//! | answers | `s` ‖ id of the matter ‖ CID of the bundle | nothing: which bundles are on one matter |
 //! | lineage | source ‖ bundle | nothing: which answers rest on a source |
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
-use plumb_core::exchange::Session;
+use plumb_core::exchange::Matter;
 use plumb_core::identity::{EntityId, OrgId};
 use plumb_core::measure::Timestamp;
 use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
@@ -47,7 +47,7 @@ pub(crate) struct SavedAnswer {
     pub imported: bool,
 }
 
-/// Most bundles of one session that are looked at. Each is an answer to the very same question.
+/// Most bundles on one matter that are looked at. Each is an answer to the very same question.
 const CONFLICTS_MAX: usize = 1000;
 
 fn by_cid(bundle: &Cid) -> Vec<u8> {
@@ -101,46 +101,46 @@ pub(crate) fn answers_citing(store: &Store, source: &Cid) -> Result<Vec<SavedAns
 }
 
 #[derive(Serialize, Deserialize)]
-struct SessionRow {
+struct MatterRow {
     #[serde(with = "serde_bytes")]
     id: Vec<u8>,
     #[serde(with = "serde_bytes")]
     said: Vec<u8>,
 }
 
-fn session_key(bundle: &Cid) -> Vec<u8> {
+fn matter_key(bundle: &Cid) -> Vec<u8> {
     [&b"i"[..], &bundle.to_bytes()].concat()
 }
 
-/// Notes of which session a bundle is.
-pub(crate) fn put_session(change: &mut Change, bundle: &Cid, session: &Session) {
-    let row = SessionRow { id: session.id.to_vec(), said: session.said.to_vec() };
-    change.put_value(Keyspace::Answers, SHAPE, &session_key(bundle), &row);
-    change.put(Keyspace::Answers, &[&b"s"[..], &session.id, &bundle.to_bytes()].concat(), Vec::new());
+/// Notes on which matter a bundle is.
+pub(crate) fn put_matter(change: &mut Change, bundle: &Cid, matter: &Matter) {
+    let row = MatterRow { id: matter.id.to_vec(), said: matter.said.to_vec() };
+    change.put_value(Keyspace::Answers, SHAPE, &matter_key(bundle), &row);
+    change.put(Keyspace::Answers, &[&b"s"[..], &matter.id, &bundle.to_bytes()].concat(), Vec::new());
 }
 
-/// The session of a bundle. One that was kept before sessions were noted has none.
-pub(crate) fn session(store: &Store, bundle: &Cid) -> Result<Option<Session>, StorageError> {
-    let row: Option<SessionRow> = store.value(Keyspace::Answers, SHAPE, &session_key(bundle))?;
+/// The matter of a bundle. One that was kept before matters were noted has none.
+pub(crate) fn matter(store: &Store, bundle: &Cid) -> Result<Option<Matter>, StorageError> {
+    let row: Option<MatterRow> = store.value(Keyspace::Answers, SHAPE, &matter_key(bundle))?;
     row.map(|row| {
         let digest = |bytes: Vec<u8>| {
             bytes.try_into().map_err(|_| StorageError::Decode {
                 keyspace: Keyspace::Answers,
-                reason: "a session is named by 32 bytes".to_string(),
+                reason: "a matter is named by 32 bytes".to_string(),
             })
         };
-        Ok(Session { id: digest(row.id)?, said: digest(row.said)? })
+        Ok(Matter { id: digest(row.id)?, said: digest(row.said)? })
     })
     .transpose()
 }
 
 /// The kept bundles that answer the same question from the same places, and say something else.
-pub(crate) fn contradicting(store: &Store, own: &Session) -> Result<Vec<Cid>, StorageError> {
+pub(crate) fn contradicting(store: &Store, own: &Matter) -> Result<Vec<Cid>, StorageError> {
     let prefix = [&b"s"[..], &own.id].concat();
     let mut found = Vec::new();
     for (key, _) in store.scan(Keyspace::Answers, &prefix, None, CONFLICTS_MAX)? {
         let Ok(bundle) = Cid::try_from(&key[prefix.len()..]) else { continue };
-        if session(store, &bundle)?.is_some_and(|other| other.contradicts(own)) {
+        if matter(store, &bundle)?.is_some_and(|other| other.contradicts(own)) {
             found.push(bundle);
         }
     }

@@ -19,7 +19,7 @@ use crate::{output, session};
 #[derive(Debug, Serialize)]
 struct ContentsView {
     bundle: String,
-    session: String,
+    matter: String,
     format: &'static str,
     issuer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ struct HeadView {
 
 impl From<Contents> for ContentsView {
     fn from(contents: Contents) -> ContentsView {
-        let Contents { cid, bundle, answer, sources, n_blocks, form, issuer_name, session, claims_log } = contents;
+        let Contents { cid, bundle, answer, sources, n_blocks, form, issuer_name, matter, claims_log } = contents;
         let evidence = bundle.evidence.iter().filter_map(|cited| {
             let source = sources.get(&cited.source)?;
             Some(EvidenceView {
@@ -71,7 +71,7 @@ impl From<Contents> for ContentsView {
         });
         ContentsView {
             bundle: cid.to_string(),
-            session: session.to_string(),
+            matter: matter.to_string(),
             format: form.as_str(),
             issuer_name: issuer_name.filter(|name| *name != bundle.issuer.to_string()),
             issuer: bundle.issuer.to_string(),
@@ -128,7 +128,7 @@ pub async fn show(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
 
 fn show_contents(view: &ContentsView) -> String {
     let mut text = format!(
-        "Bundle {}\n  issued by    {}\n  of           {}\n  at           {}\n  label        {}\n  form         {}, {} blocks\n  session      {}\n  question     {}\n\n{}",
+        "Bundle {}\n  issued by    {}\n  of           {}\n  at           {}\n  label        {}\n  form         {}, {} blocks\n  matter       {}\n  question     {}\n\n{}",
         view.bundle,
         view.issuer,
         view.organisation,
@@ -136,7 +136,7 @@ fn show_contents(view: &ContentsView) -> String {
         view.sensitivity,
         view.format,
         view.blocks,
-        view.session,
+        view.matter,
         view.query,
         ask::answer(&view.answer),
     );
