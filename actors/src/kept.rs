@@ -19,12 +19,16 @@ mod world;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{
-    SavedAnswer, answer, answers, answers_citing, put_answer, put_given_out, update_answer, was_given_out,
+    SavedAnswer, answer, answers, answers_citing, contradicting, matter, put_answer, put_given_out, put_matter,
+    update_answer, was_given_out,
 };
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
 pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
-pub(crate) use logs::{LogHead, append_own, confirm, cosign_own, entries, entry, extend, log_head, log_heads};
+pub(crate) use logs::{
+    Appended, LogHead, append_own, confirm, cosign_own, entries, entry, extend, log_head, log_heads, plan_append,
+    put_append,
+};
 pub(crate) use notices::{
     Facts, KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
     open_obligations, put_notice, put_obligation, put_receipt, remark_obligation, standing_by_text, standing_on,

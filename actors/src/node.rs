@@ -264,7 +264,7 @@ fn found_log(premises: &Premises) -> Result<(), NodeError> {
     }
     let entry = LogEntry::Certificate(premises.certificate.clone()).encode();
     let event = premises.event("node", "log.found", own, "ok", "");
-    append(premises, premises.now(), &[entry], || Ok(Change::new(event.clone())))
+    append(premises, premises.now(), &[entry], |_| Ok(Change::new(event.clone())))
 }
 
 fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {

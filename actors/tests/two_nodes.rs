@@ -14,6 +14,7 @@ use plumb_actors::supervisor::{Examine, Rebuild};
 use plumb_actors::verification::{PublishNotice, ShowNotice};
 use plumb_actors::{Caller, Node, NodeOptions, Person};
 use plumb_core::boundary::{DepartmentPolicy, Sensitivity};
+use plumb_core::exchange::Form;
 use plumb_core::identity::{EntityId, SecretKey};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::notice::{NoticeKind, Reason};
@@ -150,9 +151,13 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     let found = reader.node.retrieval.ask(hidden, SOON).await.unwrap();
     assert_eq!(found.evidence.len(), 0, "internal evidence of another organisation is never found");
 
-    let car =
-        reader.node.grounding.ask(ExportBundle { caller: operator(), bundle: bundle.clone() }, SOON).await.unwrap();
-    let verdict = reader.node.grounding.ask(VerifyBundle { car: car.clone() }, SOON).await.unwrap();
+    let car = reader
+        .node
+        .grounding
+        .ask(ExportBundle { caller: operator(), bundle: bundle.clone(), form: Form::Car, name: None }, SOON)
+        .await
+        .unwrap();
+    let verdict = reader.node.grounding.ask(VerifyBundle { file: car.clone() }, SOON).await.unwrap();
     assert_eq!((verdict.exit_code, verdict.organisation_is_trusted), (0, true), "{verdict:?}");
 
     // The receipt reaches the publisher before it takes the study back.
@@ -199,7 +204,7 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         (view.receipts[0].state == "acknowledged").then_some(())
     })
     .await;
-    let verdict = reader.node.grounding.ask(VerifyBundle { car }, SOON).await.unwrap();
+    let verdict = reader.node.grounding.ask(VerifyBundle { file: car }, SOON).await.unwrap();
     assert_eq!(verdict.exit_code, 4, "{verdict:?}");
     let again = reader.node.grounding.ask(question(QUERY, true, false), SOON).await.unwrap();
     assert!(again.answer.abstained, "{again:?}");

@@ -5,6 +5,7 @@
 //! encodings are refused (RFC 8032; Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs", 2020).
 
 mod signed;
+mod web;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +16,7 @@ use multibase::Base;
 use serde::{Deserialize, Serialize};
 
 pub use signed::{Signable, Signed, SignedError};
+pub use web::DidWeb;
 
 /// Multicodec prefix of an Ed25519 public key inside a `did:key` (0xed as a varint).
 const ED25519_MULTICODEC: [u8; 2] = [0xed, 0x01];
@@ -29,6 +31,9 @@ pub enum IdentityError {
     /// Not a `did:key` of an Ed25519 key.
     #[error("`{0}` is not a did:key of an Ed25519 key")]
     Did(String),
+    /// Not the name of a host, or not a `did:web` of one.
+    #[error("`{0}` is not the name of a host such as `evidence.example.org`, or its did:web")]
+    DidWeb(String),
     /// The bytes are not a usable Ed25519 public key.
     #[error("the public key is not a valid Ed25519 point")]
     Key,
@@ -154,6 +159,13 @@ impl PublicKey {
             .map_err(|_| IdentityError::Signature { domain: "bytes" })
     }
 
+    /// The key as a W3C Multikey: the `did:key` without its prefix.
+    pub fn multikey(&self) -> String {
+        let mut bytes = ED25519_MULTICODEC.to_vec();
+        bytes.extend_from_slice(&self.0);
+        multibase::encode(Base::Base58Btc, bytes)
+    }
+
     /// A short form for people: the end of the `did:key`.
     pub fn short(&self) -> String {
         let did = self.to_string();
@@ -163,9 +175,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = ED25519_MULTICODEC.to_vec();
-        bytes.extend_from_slice(&self.0);
-        write!(f, "did:key:{}", multibase::encode(Base::Base58Btc, bytes))
+        write!(f, "did:key:{}", self.multikey())
     }
 }
 

@@ -4,6 +4,7 @@ pub mod answers;
 pub mod audit;
 pub mod bundles;
 pub mod care;
+pub mod did;
 pub mod docs;
 pub mod envelope;
 pub mod gravity;
@@ -54,6 +55,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(search::routes)
         .configure(answers::routes)
         .configure(bundles::routes)
+        .configure(did::routes)
         .configure(notices::routes)
         .configure(peers::routes)
         .configure(teachings::routes)

@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
 use plumb_actors::federation::SyncMode;
 use plumb_core::boundary::DepartmentPolicy;
-use plumb_core::identity::{EntityId, EntityType};
+use plumb_core::identity::{DidWeb, EntityId, EntityType};
 use plumb_core::measure::Duration;
 use serde::Deserialize;
 
@@ -38,6 +38,8 @@ pub struct Config {
     pub people: Vec<Person>,
     /// Where HTTP is answered.
     pub http_listen: SocketAddr,
+    /// The name that this node goes by in JSON bundles, instead of its key.
+    pub did_web: Option<DidWeb>,
     /// Where other nodes reach this one.
     pub federation_listen: Vec<String>,
     /// Nodes to connect to from the start.
@@ -132,6 +134,10 @@ impl Config {
             http_listen: listen
                 .parse()
                 .with_context(|| format!("http.listen: `{listen}` is not an address such as 127.0.0.1:7411"))?,
+            did_web: match text("http.did_web")? {
+                "" => None,
+                host => Some(DidWeb::of_host(host).context("http.did_web")?),
+            },
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
             federation_mdns: resolved.flag("federation.mdns"),

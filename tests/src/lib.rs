@@ -12,9 +12,11 @@
 //! | [`RunningNode`] | a node as a process: started, stopped, killed |
 //! | [`Http`] | just enough HTTP/1.1 to speak to a node, also wrongly |
 //! | [`Story`] | the three nodes of `fixtures/story` |
+//! | [`Pair`], [`Crafted`] | bundles: made by real nodes, and made with keys of our own |
 //! | [`data`] | the collections of real input |
 
 mod binary;
+mod bundles;
 mod collections;
 mod home;
 mod http;
@@ -26,6 +28,7 @@ mod view;
 mod waiting;
 
 pub use binary::{plumb_binary, workspace_root};
+pub use bundles::{Crafted, PUMP_QUESTION, PUMP_SENTENCE, Pair, now, resealed};
 pub use collections::data;
 pub use home::{Home, Organisation};
 pub use http::{Http, Response};

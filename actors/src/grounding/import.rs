@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::RawBlock;
-use plumb_core::exchange::{Verdict, Verified};
+use plumb_core::exchange::{Matter, Verdict, Verified};
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
 use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
 use plumb_core::measure::Timestamp;
 use plumb_storage::{Change, Records};
 
+use super::saved::conflicts;
 use super::verdict::judge;
 use super::{Grounding, ImportBundle, ImportView, VerdictView};
 use crate::caller::Caller;
@@ -40,7 +41,7 @@ impl Handler<ImportBundle> for Grounding {
 }
 
 fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
-    let result = judge(premises, &ask.car)?;
+    let result = judge(premises, &ask.file)?;
     let verdict = VerdictView::of(&result);
     let verified = match result {
         Ok(verified) => verified,
@@ -62,7 +63,8 @@ fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option
             verified.bundle.sensitivity
         )));
     }
-    let taken = take(premises, &ask.caller, &verified, ask.from)?;
+    let matter = Matter::of(&verified.cid, &verified.blocks)?;
+    let taken = take(premises, &ask.caller, &verified, &matter, ask.from)?;
     let publishers = verified.sources.values().map(|record| record.publisher).collect();
     let unconfirmed = crate::retrieval::unconfirmed_of(premises, publishers)?.into_values().collect();
     let view = ImportView {
@@ -72,6 +74,7 @@ fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option
         refused: taken.refused,
         unconfirmed,
         receipts: Vec::new(),
+        conflicts_with: conflicts(premises, &ask.caller, &matter)?,
         verdict,
     };
     let may_share = verified.bundle.sensitivity == Sensitivity::Public;
@@ -87,7 +90,13 @@ struct Taken {
     sources: Vec<(cid::Cid, NodeId)>,
 }
 
-fn take(premises: &Premises, caller: &Caller, verified: &Verified, from: Option<NodeId>) -> Result<Taken, NodeError> {
+fn take(
+    premises: &Premises,
+    caller: &Caller,
+    verified: &Verified,
+    matter: &Matter,
+    from: Option<NodeId>,
+) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
     // What is barred between looking and writing must not come in.
@@ -196,6 +205,7 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified, from: Option<
     }
     if kept::answer(&premises.store, &verified.cid)?.is_none() {
         kept::put_answer(&mut change, &saved(caller, verified, now));
+        kept::put_matter(&mut change, &verified.cid, matter);
     }
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;

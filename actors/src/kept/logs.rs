@@ -180,6 +180,51 @@ pub(crate) fn entries(
     Ok(rows.into_iter().map(|(_, entry)| entry).collect())
 }
 
+/// An append to the own log that was worked out and is not written yet.
+pub(crate) struct Appended {
+    /// The log before it.
+    pub range: CompactRange,
+    /// The head with it.
+    pub head: LogHead,
+    entries: Vec<Vec<u8>>,
+    /// The row of the head before it.
+    before: Option<Vec<u8>>,
+}
+
+/// Works out what appending entries to the own log makes of it, signed.
+pub(crate) fn plan_append(
+    store: &Store,
+    key: &SecretKey,
+    certificate: &Signed<Certificate>,
+    entries: &[Vec<u8>],
+    now: Timestamp,
+) -> Result<Appended, NodeError> {
+    let own = key.public();
+    let (head, before) = head_and_row(store, &own, &own)?;
+    let range = head.map(|head| head.state.range).unwrap_or_default();
+    let mut longer = range.clone();
+    entries.iter().for_each(|entry| longer.append(leaf_hash(entry)));
+    let origin = public_origin(&own)?;
+    let checkpoint = Checkpoint { origin, size: longer.size(), root: longer.root() }.sign(key);
+    let certificate = certificate.clone();
+    let state = LogState { publisher: own, range: longer, checkpoint, proof: Vec::new(), certificate };
+    Ok(Appended { range, head: LogHead { state, as_of: now }, entries: entries.to_vec(), before })
+}
+
+/// Writes an append, under the condition that nobody else appends meanwhile, and that publishing is not stopped.
+pub(crate) fn put_append(store: &Store, change: &mut Change, appended: Appended) -> Result<(), NodeError> {
+    expect_not_stopped(store, change, &appended.head.state.publisher)?;
+    write_append(change, appended);
+    Ok(())
+}
+
+fn write_append(change: &mut Change, appended: Appended) {
+    let Appended { mut range, head, entries, before } = appended;
+    let own = head.state.publisher;
+    put_entries(change, &own, &own, &mut range, &entries);
+    put_head(change, &own, &head, before);
+}
+
 /// Appends entries to the own log, signed, under the condition that nobody else appends meanwhile, and that publishing
 /// is not stopped.
 pub(crate) fn append_own(
@@ -190,9 +235,7 @@ pub(crate) fn append_own(
     entries: &[Vec<u8>],
     now: Timestamp,
 ) -> Result<(), NodeError> {
-    let own = key.public();
-    expect_not_stopped(store, change, &own)?;
-    append_signed(store, change, key, certificate, entries, now)
+    put_append(store, change, plan_append(store, key, certificate, entries, now)?)
 }
 
 /// The same whether or not publishing is stopped: for whoever ends the stop in the same change.
@@ -204,14 +247,7 @@ pub(super) fn append_signed(
     entries: &[Vec<u8>],
     now: Timestamp,
 ) -> Result<(), NodeError> {
-    let own = key.public();
-    let (head, before) = head_and_row(store, &own, &own)?;
-    let mut range = head.map(|head| head.state.range).unwrap_or_default();
-    put_entries(change, &own, &own, &mut range, entries);
-    let origin = public_origin(&own)?;
-    let checkpoint = Checkpoint { origin, size: range.size(), root: range.root() }.sign(key);
-    let state = LogState { publisher: own, range, checkpoint, proof: Vec::new(), certificate: certificate.clone() };
-    put_head(change, &own, &LogHead { state, as_of: now }, before);
+    write_append(change, plan_append(store, key, certificate, entries, now)?);
     Ok(())
 }
 

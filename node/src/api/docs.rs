@@ -8,7 +8,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, gravity, health, ingest, jobs, log, notices, peers, search, sources, teachings,
+    answers, audit, bundles, care, did, gravity, health, ingest, jobs, log, notices, peers, search, sources, teachings,
     tokens, trust,
 };
 
@@ -28,7 +28,7 @@ use super::{
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
         sources::list, sources::block,
         search::search, answers::answer, answers::grounded, answers::list, answers::show,
-        bundles::export, bundles::verify, bundles::import,
+        bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::list, notices::show, notices::signed, notices::receipts, notices::events,
         notices::watch,
         peers::list, peers::connect, peers::block,

@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 17] = [
+pub static SETTINGS: [Setting; 18] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
@@ -71,6 +71,13 @@ pub static SETTINGS: [Setting; 17] = [
         Kind::Text,
         Preset::Text("127.0.0.1:7411"),
         "Where `plumb up` answers HTTP. Loopback unless you put TLS in front of it.",
+    ),
+    setting(
+        "http.did_web",
+        Kind::Text,
+        Preset::Text(""),
+        "The host under which HTTP is reached from outside, such as evidence.example.org. With it this node serves \
+         /.well-known/did.json and signs JSON bundles as did:web of that host; without it, as its did:key.",
     ),
     setting(
         "federation.listen",

@@ -16,9 +16,10 @@ use crate::problem::{Problem, Reason};
 /// When to come back after finding every place taken, in milliseconds.
 const RETRY_AFTER_MS: u64 = 250;
 
-/// Paths that anybody may ask for: they say whether the node lives, and what its routes are; nothing that it holds.
+/// Paths that anybody may ask for: they say whether the node lives, who it is, and what its routes are; nothing that it
+/// holds.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/health/live" | "/health/ready" | "/metrics" | "/v1/openapi.json" | "/docs")
+    matches!(path, "/health/live" | "/health/ready" | "/metrics" | "/v1/openapi.json" | "/docs" | api::did::PATH)
         || path.starts_with("/docs/")
 }
 
