@@ -9,6 +9,7 @@ mod messages;
 mod own_log;
 mod peers;
 mod receipts;
+mod remarks;
 mod search;
 mod taking;
 mod teaching;

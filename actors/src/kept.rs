@@ -5,6 +5,7 @@
 
 mod accounts;
 mod answers;
+mod blocked;
 mod confirmed;
 mod events;
 mod forks;
@@ -22,6 +23,7 @@ pub(crate) use answers::{
     SavedAnswer, answer, answers, answers_citing, contradicting, matter, put_answer, put_given_out, put_matter,
     update_answer, was_given_out,
 };
+pub(crate) use blocked::{blocked, put_blocked};
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
 pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};

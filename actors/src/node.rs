@@ -106,7 +106,9 @@ impl Node {
         }
         let link = match options.network {
             None => None,
-            Some(network) => {
+            Some(mut network) => {
+                let premises = premises.clone();
+                network.blocked = blocking(move || Ok(kept::blocked(&premises.store)?)).await?;
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
                 let (sync, sync_every) = (options.sync, options.sync_every);

@@ -18,6 +18,7 @@ use plumb_federation::wire::log::{Fork, Heads, LogRequest, LogResponse};
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
+use super::remarks::{self, Remarks};
 use super::{Federation, Link, answers, own_log, receipts, taking, witness};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
@@ -79,7 +80,7 @@ pub(super) struct Live {
     /// Hellos that wait for the admission's word.
     hellos: BTreeMap<NodeId, RequestToken>,
     /// Why a peer was refused, for the operator.
-    remarks: BTreeMap<NodeId, String>,
+    remarks: Remarks,
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
@@ -119,7 +120,7 @@ impl Live {
             delivery: Delivery::restore(obligations, rand::random()),
             admitted: BTreeMap::new(),
             hellos: BTreeMap::new(),
-            remarks: BTreeMap::new(),
+            remarks: Remarks::default(),
             gossip: None,
             confirmed,
         })
@@ -131,7 +132,7 @@ impl Live {
     }
 
     /// Why peers were refused.
-    pub fn remarks(&self) -> &BTreeMap<NodeId, String> {
+    pub fn remarks(&self) -> &Remarks {
         &self.remarks
     }
 
@@ -201,9 +202,15 @@ impl Live {
                 }
             }
             NetworkEvent::Refused { node, reason } => {
-                self.remark(node, format!("{reason:?}"));
+                if self.remarks.note(node, remarks::code_of_refusal(&reason), reason) {
+                    tracing::warn!(peer = %node, %reason, "refused");
+                }
             }
-            NetworkEvent::DialFailed { addr, reason } => tracing::debug!(%addr, reason, "not reached"),
+            // The first time, and then ever more rarely: a long outage does not fill the disk.
+            NetworkEvent::DialFailed { addr, reason, failures } if failures.is_power_of_two() => {
+                tracing::warn!(%addr, failures, %reason, "not reached");
+            }
+            NetworkEvent::DialFailed { .. } => {}
             NetworkEvent::Listening { addr } => tracing::info!(%addr, "listening"),
         }
     }
@@ -303,7 +310,7 @@ impl Live {
                 admission::Action::Admit { peer, certificate, heads } => {
                     tracing::info!(%peer, organisation = certificate.value().org_name, "admitted");
                     self.admitted.insert(peer, certificate);
-                    self.remarks.remove(&peer);
+                    self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let (premises, me) = (self.premises.clone(), me.clone());
                     actix::spawn(async move {
@@ -329,8 +336,9 @@ impl Live {
     }
 
     fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
-        self.remark(peer, reason.to_string());
-        tracing::info!(%peer, %reason, "closed");
+        if self.remarks.note(peer, remarks::code_of(reason), reason) {
+            tracing::info!(%peer, %reason, "closed");
+        }
         let network = self.link.network.clone();
         // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
         // operator.
@@ -346,13 +354,6 @@ impl Live {
     fn redial(&self) {
         let (network, bootstrap) = (self.link.network.clone(), self.link.bootstrap.clone());
         actix::spawn(async move { dial_all(&network, &bootstrap).await });
-    }
-
-    fn remark(&mut self, peer: NodeId, remark: String) {
-        // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
-        if self.remarks.len() < admission::PEERS_MAX || self.remarks.contains_key(&peer) {
-            self.remarks.insert(peer, remark);
-        }
     }
 
     fn witness(&mut self, now: Timestamp, event: witnessing::Event, me: &Addr<Federation>) {
@@ -425,7 +426,7 @@ impl Live {
                     tracing::warn!(%peer, %fault, "the peer is disconnected");
                     let event = self.premises.event("federation", "peer.fault", peer, "disconnected", fault);
                     self.write(Change::new(event));
-                    self.remark(peer, fault.to_string());
+                    self.remarks.note(peer, "fault", fault);
                     actix::spawn(async move { network.disconnect(peer).await });
                 }
                 log_sync::Action::OwnLogBehind { checkpoint } => {

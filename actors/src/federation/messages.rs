@@ -18,6 +18,18 @@ pub struct ConnectPeer {
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<(), NodeError>")]
 pub struct BlockPeer {
+    /// For the audit log.
+    pub by: String,
+    /// Its `did:key`.
+    pub node: String,
+}
+
+/// Lets a blocked peer connect again.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct UnblockPeer {
+    /// For the audit log.
+    pub by: String,
     /// Its `did:key`.
     pub node: String,
 }
@@ -50,6 +62,12 @@ pub struct PeersView {
     /// Why nothing is published at present, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publishing_stopped: Option<String>,
+    /// How it is reached, as peers that dialled it back say: `public`, `private` or `unknown`.
+    pub reachability: String,
+    /// At which address, if `public`.
+    pub reachable_at: Option<String>,
+    /// Addresses that are tried and where nobody has answered yet, so that it is not known whose they are.
+    pub unanswered: Vec<TriedView>,
     /// Its peers.
     pub peers: Vec<PeerView>,
 }
@@ -63,19 +81,56 @@ pub struct PeerView {
     pub organisation: Option<String>,
     /// Its department, as its certificate says.
     pub department: Option<String>,
-    /// `admitted`, `connected`, `refused` or `away`.
+    /// `admitted`, `connected`, `refused`, `blocked` or `away`.
     pub state: String,
-    /// Why, where that helps.
+    /// Whether there is a connection.
+    pub connected: bool,
+    /// Whether it may ask.
+    pub admitted: bool,
+    /// Why it is not admitted, as a word: `connection_refused`, `timed_out`, `no_route`, `dropped`, `wrong_key`, `unknown_root`,
+    /// `no_certificate`, `certificate_expired`, `certificate_in_future`, `refused_by_peer`, `rate_limited`, `blocked`,
+    /// `fault` and others.
+    pub reason: Option<String>,
+    /// The same in a sentence, and other things worth knowing.
     pub detail: Option<String>,
-    /// Addresses.
+    /// The far ends of its connections.
     pub addresses: Vec<String>,
+    /// Addresses of it that are tried.
+    pub tried: Vec<TriedView>,
+    /// Whether it is reached through a relay only.
+    pub relayed: bool,
+    /// How well it behaves: 100 is without blame, 0 is excluded for a while.
+    pub score: u32,
+    /// The last round trip, in milliseconds.
+    pub rtt_ms: Option<u64>,
+    /// What it calls its program. Its own claim.
+    pub agent: Option<String>,
     /// Entries of its log that are held here.
     pub log_size: u64,
     /// When its log was last confirmed.
     pub log_as_of: Option<String>,
+    /// How long ago that was, in milliseconds.
+    pub log_age_ms: Option<u64>,
     /// Entries of this node's own log that it has cosigned.
     #[serde(default)]
     pub cosigned: u64,
+}
+
+/// An address that is tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TriedView {
+    /// The address.
+    pub address: String,
+    /// How often it was tried since its node was last admitted.
+    pub failures: u32,
+    /// Why nobody answered, as a word.
+    pub reason: Option<String>,
+    /// The same in a sentence.
+    pub last_error: Option<String>,
+    /// How long ago it was tried, in milliseconds.
+    pub last_tried_ms: Option<u64>,
+    /// When it is tried next, in milliseconds from now; nothing while its peer is connected.
+    pub next_try_ms: Option<u64>,
 }
 
 /// Trusts an organisation: its nodes are admitted from now on.

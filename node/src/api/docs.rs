@@ -31,7 +31,7 @@ use super::{
         bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::list, notices::show, notices::signed, notices::receipts, notices::events,
         notices::watch,
-        peers::list, peers::connect, peers::block,
+        peers::list, peers::connect, peers::block, peers::unblock,
         teachings::offer, teachings::list, teachings::send, teachings::resolve,
         trust::list, trust::add, trust::remove,
         audit::list, audit::verify, gravity::plan,
