@@ -4,11 +4,14 @@
 //! performs what they ask for. It keeps nothing that the store does not have: a new life begins from there.
 
 mod answers;
+mod coverage;
+mod desk;
 mod live;
 mod messages;
 mod peers;
 mod receipts;
 mod search;
+mod summaries;
 
 use std::sync::Arc;
 
@@ -24,7 +27,10 @@ use crate::premises::{Premises, blocking};
 use crate::verification::Verification;
 use live::{Live, Turn};
 
+pub use desk::SearchPolicy;
 pub use messages::*;
+
+pub(crate) use desk::Desk;
 
 /// How often the machines are told that time passed.
 const TICK: std::time::Duration = std::time::Duration::from_millis(500);
@@ -38,6 +44,8 @@ pub(crate) struct Link {
     pub events: Arc<Mutex<mpsc::Receiver<NetworkEvent>>>,
     /// Addresses to connect to from the start.
     pub bootstrap: Vec<String>,
+    /// What is remembered of peers.
+    pub desk: Arc<Desk>,
 }
 
 /// Speaks to others.

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::audit::Audit;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::federation::{Federation, Link};
+use crate::federation::{Desk, Federation, Link, SearchPolicy};
 use crate::gravity::Gravity;
 use crate::grounding::{Grounding, append};
 use crate::ingestion::{Ingestion, Jobs};
@@ -54,6 +54,8 @@ pub struct NodeOptions {
     pub network: Option<plumb_federation::driver::Options>,
     /// Largest source that is taken in, in bytes.
     pub source_bytes_max: u64,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
 }
 
 /// A running node. It must be started inside an actix system.
@@ -102,7 +104,8 @@ impl Node {
             Some(network) => {
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
-                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap })
+                let desk = Arc::new(Desk::new(options.search));
+                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, desk })
             }
         };
         Ok(Node::assemble(premises, jobs, link))

@@ -16,7 +16,8 @@ use crate::identity::{Domain, EntityId, NodeId, OrgId, SecretKey, Signable, Sign
 use crate::measure::{Duration, Timestamp};
 
 pub use assertion::{
-    ASSERTION_NONCE_BYTES, ASSERTION_VALIDITY_MAX, Assertion, AssertionError, AssertionTag, Nonces, asserted_requester,
+    ASSERTION_NONCE_BYTES, ASSERTION_VALIDITY_MAX, ASSERTION_WORD_BYTES_MAX, Assertion, AssertionError, AssertionTag,
+    Nonces, asserted_requester,
 };
 
 /// How far two honest clocks may differ.

@@ -20,7 +20,7 @@ use plumb_federation::wire::log_state::LogState;
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
-use super::{Federation, Link, answers, receipts};
+use super::{Federation, Link, answers, receipts, summaries};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept::{self, LogHead};
@@ -78,6 +78,8 @@ pub(super) struct Live {
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
+    /// When summaries were last looked after.
+    summaries_at: Timestamp,
 }
 
 impl Live {
@@ -119,6 +121,7 @@ impl Live {
             remarks: BTreeMap::new(),
             gossip: None,
             confirmed,
+            summaries_at: premises.now(),
         })
     }
 
@@ -153,7 +156,20 @@ impl Live {
                 self.admission(now, admission::Event::Tick, me);
                 self.log(now, log_sync::Event::Tick, me);
                 self.delivery(now, delivery::Event::Tick, me);
+                self.refresh_summaries(now);
             }
+        }
+    }
+
+    /// Fetches the summaries that were fetched long ago.
+    fn refresh_summaries(&mut self, now: Timestamp) {
+        if now.since(self.summaries_at) < summaries::FETCH_EVERY {
+            return;
+        }
+        self.summaries_at = now;
+        for peer in self.admitted.keys().filter(|peer| summaries::is_due(&self.link.desk, peer, now)) {
+            let (premises, network, desk) = (self.premises.clone(), self.link.network.clone(), self.link.desk.clone());
+            actix::spawn(summaries::fetch(premises, network, desk, *peer));
         }
     }
 
@@ -224,8 +240,9 @@ impl Live {
             return;
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let desk = self.link.desk.clone();
         actix::spawn(async move {
-            match answers::answer(premises, verification, certificate, protocol, bytes).await {
+            match answers::answer(premises, desk, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
@@ -285,8 +302,10 @@ impl Live {
                     self.remarks.remove(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let me = me.clone();
+                    let (premises, desk) = (self.premises.clone(), self.link.desk.clone());
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
+                        actix::spawn(summaries::fetch(premises, network, desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
                         let _ = me.send(Turn::SendReceipts(peer)).await;
@@ -294,6 +313,7 @@ impl Live {
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    self.link.desk.forget_summary(&peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);
                 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::NodeError;
 use crate::caller::Caller;
-use crate::retrieval::Coverage;
+use crate::retrieval::{AskPeers, Coverage};
 
 /// Answers a question from evidence, or abstains.
 #[derive(Clone, Debug, actix::Message)]
@@ -16,8 +16,8 @@ pub struct AnswerQuestion {
     pub caller: Caller,
     /// The question.
     pub query: String,
-    /// Whether peers are asked too.
-    pub peers: bool,
+    /// Whether peers are asked too, and which.
+    pub peers: AskPeers,
     /// How long peers have.
     pub deadline: Duration,
     /// Whether the answer is kept: sealed as a bundle, logged, and flagged when its evidence is withdrawn.

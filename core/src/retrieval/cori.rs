@@ -10,7 +10,7 @@
 //!
 //! All of it in millionths, truncated, so that two machines choose alike.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{CollectionSummary, Query, ln_micro};
 use crate::identity::NodeId;
@@ -102,21 +102,17 @@ pub fn in_order(query: &Query, summaries: &BTreeMap<NodeId, Option<&CollectionSu
     order
 }
 
-/// The nodes to ask. Whoever is not among them is told to the asker as not asked.
-pub fn select(
-    query: &Query,
-    summaries: &BTreeMap<NodeId, Option<&CollectionSummary>>,
-    whom: AskWhom,
-) -> BTreeSet<NodeId> {
+/// The nodes to ask, the most promising first. Whoever is not among them is told to the asker as not asked.
+pub fn select(query: &Query, summaries: &BTreeMap<NodeId, Option<&CollectionSummary>>, whom: AskWhom) -> Vec<NodeId> {
     let order = in_order(query, summaries);
     match whom {
         AskWhom::All => order.iter().map(|b| b.node).collect(),
         AskWhom::Best(n) => order.iter().take(n).map(|b| b.node).collect(),
         AskWhom::Auto if order.len() <= ASK_ALL_UP_TO => order.iter().map(|b| b.node).collect(),
         AskWhom::Auto => {
-            let unknown = order.iter().filter(|b| b.belief.is_none());
             let best = order.iter().filter(|b| b.belief.is_some()).take(ASK_BEST);
-            unknown.chain(best).map(|b| b.node).collect()
+            let unknown = order.iter().filter(|b| b.belief.is_none());
+            best.chain(unknown).map(|b| b.node).collect()
         }
     }
 }
@@ -156,14 +152,14 @@ mod tests {
         let many: Vec<_> = (1..=20).map(|n| summary(n, 10_000, &[("pump", u64::from(n) * 10)])).collect();
         let query = Query::new("pump");
         assert_eq!(select(&query, &known(&many[..8]), AskWhom::Auto).len(), 8);
-        let best: BTreeSet<_> = (13..=20).map(node).collect();
+        let best: Vec<_> = (13..=20).rev().map(node).collect();
         assert_eq!(select(&query, &known(&many), AskWhom::Auto), best);
         assert_eq!(select(&query, &known(&many), AskWhom::All).len(), 20);
-        assert_eq!(select(&query, &known(&many), AskWhom::Best(2)), BTreeSet::from([node(19), node(20)]));
+        assert_eq!(select(&query, &known(&many), AskWhom::Best(2)), [node(20), node(19)]);
         let mut with_unknown = known(&many);
         with_unknown.insert(node(99), None);
         let asked = select(&query, &with_unknown, AskWhom::Auto);
-        assert!(asked.contains(&node(99)) && asked.is_superset(&best));
+        assert_eq!((&asked[..8], &asked[8..]), (&best[..], &[node(99)][..]));
         assert!(!select(&query, &with_unknown, AskWhom::Best(2)).contains(&node(99)), "it counts as an average one");
     }
 

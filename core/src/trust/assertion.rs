@@ -164,12 +164,12 @@ pub fn asserted_requester(
     Ok(requester)
 }
 
-/// Nonces kept for one signer at a time. With two questions a second for the ten minutes that one is kept, less than a
-/// tenth is used; at 60 bytes each a signer costs a megabyte at most.
-const NONCES_PER_SIGNER_MAX: usize = 16 * 1024;
+/// Nonces kept for one signer at a time: twelve questions a second for the six minutes that one can be shown. At 60 bytes
+/// each a signer costs a quarter of a megabyte at most.
+const NONCES_PER_SIGNER_MAX: usize = 4 * 1024;
 
-/// Signers that are kept apart. There are fewer admitted peers; what is over is refused, never forgotten.
-const SIGNERS_MAX: usize = 256;
+/// Signers that are kept apart: as many as a node admits. What is over is refused, never forgotten.
+const SIGNERS_MAX: usize = 1024;
 
 /// The assertions that were shown and could still be shown again.
 ///
