@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
+use plumb_actors::federation::SearchPolicy;
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, EntityType};
 use serde::Deserialize;
@@ -42,6 +43,8 @@ pub struct Config {
     pub federation_bootstrap: Vec<String>,
     /// Whether nodes are found on the local network.
     pub federation_mdns: bool,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
     /// What is let through where the matrix says "policy".
     pub policy: DepartmentPolicy,
     /// Largest source, in bytes.
@@ -129,6 +132,11 @@ impl Config {
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
             federation_mdns: resolved.flag("federation.mdns"),
+            search: SearchPolicy {
+                publish_summary: resolved.flag("federation.publish_summary"),
+                share_statistics: resolved.flag("federation.share_statistics"),
+                name_person: resolved.flag("federation.name_person"),
+            },
             policy: DepartmentPolicy {
                 restricted_within_department: resolved.flag("policy.restricted_within_department"),
             },
