@@ -6,6 +6,7 @@
 mod answers;
 mod coverage;
 mod desk;
+mod fetch;
 mod live;
 mod messages;
 mod peers;
@@ -162,6 +163,16 @@ impl Handler<SearchPeers> for Federation {
         let (premises, link) = (self.premises.clone(), self.link().cloned());
         let admitted = self.live.as_ref().map(Live::admitted).unwrap_or_default();
         Box::pin(async move { search::run(premises, link?, admitted, ask).await })
+    }
+}
+
+impl Handler<FetchBlocks> for Federation {
+    type Result = ResponseFuture<Result<Fetched, NodeError>>;
+
+    fn handle(&mut self, ask: FetchBlocks, _: &mut Context<Self>) -> Self::Result {
+        let (premises, link) = (self.premises.clone(), self.link().cloned());
+        let peers = self.live.as_ref().map(Live::admitted).unwrap_or_default().into_keys().collect();
+        Box::pin(async move { Ok(fetch::run(premises, link?, peers, ask).await) })
     }
 }
 

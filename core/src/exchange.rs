@@ -7,10 +7,12 @@
 
 mod bundle;
 mod car;
+mod manifest;
 mod verify;
 
 pub use bundle::{
     AnswerRef, Bundle, BundleTag, Cited, Contents, Head, ISSUED_MAX_AGE, Seal, SealTag, SealedBundle, Statistics, seal,
 };
 pub use car::{CAR_BLOCKS_MAX, CAR_BYTES_MAX, CarError, read_car, write_car};
+pub use manifest::Manifest;
 pub use verify::{BundleError, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};

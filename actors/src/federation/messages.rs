@@ -158,6 +158,25 @@ pub(crate) struct Asker {
     pub purpose: Option<String>,
 }
 
+/// Fetches blocks by their name from whichever peer has them.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Fetched, NodeError>")]
+pub(crate) struct FetchBlocks {
+    /// Which.
+    pub cids: std::collections::BTreeSet<cid::Cid>,
+    /// How long that may take.
+    pub deadline: Duration,
+}
+
+/// Blocks that came. Each has the hash that is its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    /// The blocks.
+    pub blocks: Vec<plumb_core::content::RawBlock>,
+    /// Peers that were asked.
+    pub n_peers: u64,
+}
+
 /// What the peers gave.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerResults {

@@ -105,7 +105,7 @@ pub struct SavedAnswerView {
 /// What a verification found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VerdictView {
-    /// `authentic`, `retracted`, `unconfirmed` or `not_authentic`.
+    /// `authentic`, `retracted`, `unconfirmed`, `not_authentic`, or at an import `incomplete`.
     pub verdict: String,
     /// The exit code of `plumb bundle verify`: 0, 4, 5 or 6.
     pub exit_code: u8,
@@ -149,6 +149,16 @@ pub struct WithdrawnView {
 pub struct ImportView {
     /// The bundle.
     pub bundle: String,
+    /// Whether every block that the bundle names is here, each with its hash. If not, nothing was taken in.
+    pub complete: bool,
+    /// Blocks of evidence that the bundle names.
+    pub blocks_named: u64,
+    /// Of these, the ones that neither the file nor any peer has.
+    pub blocks_missing: Vec<String>,
+    /// Blocks that were fetched from peers.
+    pub blocks_fetched: u64,
+    /// Peers that were asked for them.
+    pub peers_asked: u64,
     /// Units that are searchable now.
     pub imported: u64,
     /// Units that were here already.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use plumb_actors::grounding::{ImportView, VerdictView};
+use plumb_core::exchange::Manifest;
 use plumb_core::identity::OrgId;
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ use crate::{output, session};
     plumb bundle verify answer.car      exit 0 authentic and current, 4 retracted, 5 unknown or stale, 6 not authentic\n  \
     plumb bundle verify answer.car --trust did:key:z6Mk… --notice retraction.notice\n  \
     plumb bundle replay answer.car      composes the answer again from the evidence\n  \
-    plumb bundle import answer.car      its evidence becomes searchable here\n\n\
+    plumb bundle import answer.car      its evidence becomes searchable here; 8 if not all of it could be had\n\n\
     show, verify and replay need no node. verify takes what the home's node knows of retractions, if there is one.")]
 pub struct BundleArgs {
     #[command(subcommand)]
@@ -42,6 +43,9 @@ enum Verb {
         /// Where to
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
+        /// Leave the evidence out: whoever imports it fetches that from the nodes that have it
+        #[arg(long)]
+        thin: bool,
     },
     /// Show what stands in a bundle file, without believing it
     Show {
@@ -80,7 +84,7 @@ enum Verb {
 /// Does it.
 pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
     match args.verb {
-        Verb::Export { bundle, out } => export(cx, &bundle, out).await,
+        Verb::Export { bundle, out, thin } => export(cx, &bundle, out, thin).await,
         Verb::Show { file } => show(cx, &file),
         Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
@@ -95,12 +99,13 @@ struct ExportView {
     bytes: usize,
 }
 
-async fn export(cx: &Context, bundle: &str, out: PathBuf) -> anyhow::Result<Exit> {
+async fn export(cx: &Context, bundle: &str, out: PathBuf, thin: bool) -> anyhow::Result<Exit> {
     let path = format!("/v1/bundles/{}", escape(bundle));
     let car = session::with_node(cx, async |client| client.get_bytes(&path).await).await?;
+    let manifest = Manifest::read(&car)?;
+    let car = if thin { manifest.to_thin_car() } else { car.to_vec() };
     write_atomically(&out, &car)?;
-    let contents = Contents::read(&car)?;
-    let view = ExportView { bundle: contents.cid.to_string(), file: out, bytes: car.len() };
+    let view = ExportView { bundle: manifest.bundle.to_string(), file: out, bytes: car.len() };
     output::emit(cx.json, &view, || format!("{} → {} ({} bytes)\n", view.bundle, view.file.display(), view.bytes))?;
     Ok(Exit::Done)
 }
@@ -279,6 +284,9 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
     let import: ImportView =
         session::with_node(cx, async |client| client.post_file("/v1/bundles/import", MEDIA_TYPE, car).await).await?;
     output::emit(cx.json, &import, || {
+        if !import.complete {
+            return format!("{}\n", import.verdict.summary);
+        }
         let mut text = format!(
             "Imported {}: {} new, {} known, {}\n",
             import.bundle,
@@ -292,8 +300,11 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         for receipt in &import.receipts {
             let _ = writeln!(text, "Receipt {receipt}");
         }
+        if import.blocks_fetched > 0 {
+            let _ = writeln!(text, "{} came from peers", count(import.blocks_fetched, "block", "blocks"));
+        }
         let _ = writeln!(text, "{}", import.verdict.summary);
         text
     })?;
-    Ok(Exit::Done)
+    Ok(if import.complete { Exit::Done } else { Exit::Busy })
 }

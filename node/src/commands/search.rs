@@ -82,7 +82,7 @@ fn show_hit(text: &mut String, rank: usize, hit: &HitView) {
     let headings = if hit.headings.is_empty() { String::new() } else { format!(" › {}", hit.headings.join(" › ")) };
     let _ = write!(
         text,
-        "{rank}. {}{headings}\n   {}{page} · {} · score {} · from {}\n   {}\n",
+        "{rank}. {}{headings}\n   {}{page} · {} · score {} · from {}\n   “{}”\n",
         hit.title,
         hit.uri,
         hit.sensitivity,
