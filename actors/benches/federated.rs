@@ -32,8 +32,7 @@ async fn main() {
         return;
     }
     let data = data();
-    let homes: Vec<tempfile::TempDir> =
-        (0..=N_PEERS).map(|_| tempfile::tempdir().expect("a temporary home")).collect();
+    let homes: Vec<tempfile::TempDir> = (0..=N_PEERS).map(|_| tempfile::tempdir().expect("a temporary home")).collect();
     let mut nodes = Vec::new();
     for (n, home) in (0u8..).zip(&homes) {
         nodes.push(start(home.path(), n).await);
@@ -77,7 +76,11 @@ async fn main() {
     }
     federated.sort_unstable();
     slowest.sort_unstable();
-    println!("{N_PEERS} peers, {} documents, {} questions, one round trip {round_trip:.2?}", lines.len(), questions.len());
+    println!(
+        "{N_PEERS} peers, {} documents, {} questions, one round trip {round_trip:.2?}",
+        lines.len(),
+        questions.len()
+    );
     println!("| what | federated | slowest peer alone and one round trip | ratio |\n| --- | --- | --- | --- |");
     for percent in [50, 95] {
         let at = |sorted: &[Duration]| sorted[(sorted.len() * percent).div_ceil(100).saturating_sub(1)];
@@ -163,8 +166,10 @@ async fn search(node: &Node, question: &str, peers: bool) -> Duration {
 
 /// The median of one exchange between two bare networks: a small request, a small answer, nothing in between.
 async fn round_trip() -> Duration {
-    let (a, mut a_events) = Network::start(Options::default(), &SecretKey::from_seed([98; 32])).await.expect("a network");
-    let (b, mut b_events) = Network::start(Options::default(), &SecretKey::from_seed([99; 32])).await.expect("a network");
+    let (a, mut a_events) =
+        Network::start(Options::default(), &SecretKey::from_seed([98; 32])).await.expect("a network");
+    let (b, mut b_events) =
+        Network::start(Options::default(), &SecretKey::from_seed([99; 32])).await.expect("a network");
     let address = b.listen_addrs().await.into_iter().find(|a| a.to_string().contains("/tcp/")).expect("TCP");
     a.dial(address).await.expect("it can be dialled");
     connected(&mut a_events).await;

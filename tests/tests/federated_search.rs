@@ -73,7 +73,7 @@ fn of<'a>(found: &'a Value, peer: &Peer) -> &'a Value {
 
 #[test]
 fn five_peers_each_with_its_state_and_left_alone_when_they_fail_again_and_again() {
-    let asker = Asker::with(&[("note.md", "internal", "Chloramine is dosed at noon.\n")]);
+    let asker = Asker::with(&[("note.md", "internal", "# Note\n\nChloramine is dosed at noon.\n")]);
     let about = |who: &str| [Document::new(who, &format!("Chloramine as the {who} office sees it."))];
     let fast = asker.join(1, Behaviour::Honest, &about("fast"));
     let slow = asker.join(2, Behaviour::Slow(std::time::Duration::from_secs(8)), &about("slow"));
@@ -81,7 +81,8 @@ fn five_peers_each_with_its_state_and_left_alone_when_they_fail_again_and_again(
     let denying = asker.join(4, Behaviour::Denies, &about("closed"));
     let failing = asker.join(5, Behaviour::Fails, &about("broken"));
 
-    let found = asker.search(&["chloramine", "--peers", "--deadline", "4s"]);
+    // Half of the time is for the statistics, so who needs eight seconds misses it.
+    let found = asker.search(&["chloramine", "--peers", "--deadline", "12s"]);
     let expected = [
         (&fast, "answered"),
         (&slow, "timed_out"),
@@ -92,7 +93,7 @@ fn five_peers_each_with_its_state_and_left_alone_when_they_fail_again_and_again(
     let expected: BTreeMap<String, String> = expected.map(|(peer, state)| (peer.did(), state.to_string())).into();
     assert_eq!(states(&found), expected, "{found:#}");
     let titles: BTreeSet<&str> = hits(&found).iter().map(|hit| text(hit, "/title")).collect();
-    assert_eq!(titles, BTreeSet::from(["fast", "note"]), "what was there in time is there: {found:#}");
+    assert_eq!(titles, BTreeSet::from(["fast", "Note"]), "what was there in time is there: {found:#}");
     assert_eq!(found["coverage"]["complete"], false);
     assert_eq!(found["coverage"]["missing_could_change"], true);
     assert_eq!(of(&found, &denying)["detail"], "this organisation shares nothing with yours");
@@ -101,7 +102,7 @@ fn five_peers_each_with_its_state_and_left_alone_when_they_fail_again_and_again(
     for _ in 0..4 {
         asker.search(&["chloramine", "--peers", "--deadline", "1s"]);
     }
-    let found = asker.search(&["chloramine", "--peers", "--deadline", "4s"]);
+    let found = asker.search(&["chloramine", "--peers", "--deadline", "12s"]);
     let expected = [
         (&fast, "answered"),
         (&slow, "breaker_open"),
@@ -111,16 +112,10 @@ fn five_peers_each_with_its_state_and_left_alone_when_they_fail_again_and_again(
     ];
     let expected: BTreeMap<String, String> = expected.map(|(peer, state)| (peer.did(), state.to_string())).into();
     assert_eq!(states(&found), expected, "{found:#}");
-    let shown = asker.home().shown(&["search", "chloramine", "--peers", "--deadline", "4s"]);
+    let shown = asker.home().shown(&["search", "chloramine", "--peers", "--deadline", "12s"]);
     for words in ["fast", "breaker open", "denied (this organisation shares nothing with yours)", "could change this"] {
         assert!(shown.contains(words), "`{words}` in:\n{shown}");
     }
-    drop(fast);
-    let gone = until_some("the peer is gone", std::time::Duration::from_secs(30), || {
-        let found = asker.search(&["chloramine", "--peers", "--deadline", "1s"]);
-        (hits(&found).len() == 1).then_some(found)
-    });
-    assert!(!states(&gone).values().any(|state| state == "answered"), "{gone:#}");
 }
 
 #[test]
@@ -166,14 +161,14 @@ fn a_rare_word_in_a_small_collection_does_not_outrank_what_is_relevant() {
 
 #[test]
 fn what_a_peer_says_wrongly_is_dropped_counted_and_told() {
-    let asker = Asker::with(&[("note.md", "internal", "Chloramine is dosed at noon.\n")]);
+    let asker = Asker::with(&[("note.md", "internal", "# Note\n\nChloramine is dosed at noon.\n")]);
     let about = |who: &str| [Document::new(who, &format!("Chloramine as {who} has it."))];
     let honest = asker.join(1, Behaviour::Honest, &about("honest"));
     let boasting = asker.join(2, Behaviour::Boasts, &about("boasting"));
     let leaking = asker.join(3, Behaviour::Leaks, &about("leaking"));
     let found = asker.search(&["chloramine", "--peers", "--deadline", "10s"]);
     let titles: BTreeSet<&str> = hits(&found).iter().map(|hit| text(hit, "/title")).collect();
-    assert_eq!(titles, BTreeSet::from(["honest", "note"]), "{found:#}");
+    assert_eq!(titles, BTreeSet::from(["honest", "Note"]), "{found:#}");
     assert_eq!(
         (of(&found, &honest)["state"].as_str(), of(&found, &honest)["dropped"].as_u64()),
         (Some("answered"), Some(0))
