@@ -124,6 +124,8 @@ async fn start(home: &Path, n: u8) -> Node {
         network: Some(Options::default()),
         source_bytes_max: 64 << 20,
         search: SearchPolicy::default(),
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     Node::start(options).await.expect("a node in an empty home")
 }

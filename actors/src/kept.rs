@@ -8,6 +8,7 @@ mod answers;
 mod logs;
 mod notices;
 mod sources;
+mod teachings;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
@@ -17,6 +18,10 @@ pub(crate) use notices::{
     open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use teachings::{
+    Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
+    received_teachings, sent_teaching, sent_to,
+};
 
 use plumb_core::measure::Timestamp;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use actix::{Arbiter, ArbiterHandle};
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, SecretKey, Signed};
+use plumb_core::measure::Duration;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
 use plumb_federation::wire::log_entry::LogEntry;
@@ -16,7 +17,7 @@ use tokio::sync::Mutex;
 use crate::audit::Audit;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::federation::{Desk, Federation, Link, SearchPolicy};
+use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
 use crate::grounding::{Grounding, append};
 use crate::ingestion::{Ingestion, Jobs};
@@ -56,6 +57,10 @@ pub struct NodeOptions {
     pub source_bytes_max: u64,
     /// What other nodes are told in a search.
     pub search: SearchPolicy,
+    /// When teachings are sent to peers.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
 }
 
 /// A running node. It must be started inside an actix system.
@@ -105,7 +110,8 @@ impl Node {
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
                 let desk = Arc::new(Desk::new(options.search));
-                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, desk })
+                let (sync, sync_every) = (options.sync, options.sync_every);
+                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, desk, sync, sync_every })
             }
         };
         Ok(Node::assemble(premises, jobs, link))

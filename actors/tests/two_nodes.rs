@@ -55,6 +55,8 @@ async fn start(home: &Path, seed: u8, org: &str, department: &str, network: bool
         network: network.then(driver::Options::default),
         source_bytes_max: 64 << 20,
         search: plumb_actors::federation::SearchPolicy::default(),
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     (Node::start(options).await.unwrap(), root)
 }
@@ -263,6 +265,8 @@ async fn start_again(home: &Path) -> Option<Node> {
         network: None,
         source_bytes_max: 64 << 20,
         search: plumb_actors::federation::SearchPolicy::default(),
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     Node::start(options).await.ok()
 }

@@ -8,6 +8,7 @@
 mod bundle;
 mod car;
 mod manifest;
+pub mod session;
 mod verify;
 
 pub use bundle::{

@@ -60,6 +60,10 @@ pub enum Domain {
     Assertion,
     /// A node's summary of its public collection.
     Summary,
+    /// A piece of knowledge that its origin offers to others.
+    Teaching,
+    /// A step on the way of such a piece.
+    Hop,
 }
 
 impl Domain {
@@ -73,6 +77,8 @@ impl Domain {
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
             Domain::Summary => "plumb/summary/1",
+            Domain::Teaching => "plumb/teaching/1",
+            Domain::Hop => "plumb/hop/1",
         }
     }
 

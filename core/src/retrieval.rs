@@ -20,7 +20,7 @@ use cid::Cid;
 use crate::content::Chunk;
 use crate::identity::NodeId;
 
-pub use bm25::{TermStats, bm25, idf_micro, ln_micro};
+pub use bm25::{StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
 pub use cori::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Believed, beliefs, in_order, select};
 pub use fusion::{RRF_K, fuse};
 pub use summary::{

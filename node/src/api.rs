@@ -15,6 +15,7 @@ pub mod notices;
 pub mod peers;
 pub mod search;
 pub mod sources;
+pub mod teachings;
 pub mod tokens;
 pub mod trust;
 
@@ -55,6 +56,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(bundles::routes)
         .configure(notices::routes)
         .configure(peers::routes)
+        .configure(teachings::routes)
         .configure(trust::routes)
         .configure(audit::routes)
         .configure(gravity::routes)

@@ -392,6 +392,9 @@ fn what_a_role_may_not_read_leaves_no_trace_in_an_answer() {
     assert_eq!(answers(), before, "the same bytes as where they are absent");
 }
 
+/// A relation in words, who asks, the departments that it asserts, whose units are looked at, the classes expected.
+type Case<'a> = (&'a str, &'a Peer, &'a [&'a str], &'a str, &'a [&'a str]);
+
 /// Which of the sixteen cells of the boundary matrix a peer gets over the wire.
 #[test]
 fn the_matrix_holds_over_the_wire_on_two_nodes() {
@@ -416,7 +419,7 @@ fn the_matrix_holds_over_the_wire_on_two_nodes() {
         let finance = Peer::join(&asker.node, probe(&asker, "finance", "finance"), Behaviour::Honest, &[]);
         let foreign = asker.join(1, Behaviour::Honest, &[]);
         // Whoever belongs to no department of the asking node stands in the organisation and nowhere nearer.
-        let cases: [(&str, &Peer, &[&str], &str, &[&str]); 5] = [
+        let cases: [Case<'_>; 5] = [
             ("same scope", &twin, &["operations"], "own", &["public", "internal", "restricted"]),
             (
                 "same department",

@@ -241,11 +241,16 @@ impl Live {
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
         let desk = self.link.desk.clone();
+        let me = me.clone();
         actix::spawn(async move {
             match answers::answer(premises, desk, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
+                    }
+                    // What was taken in from it is owed a receipt.
+                    if protocol == Protocol::Teach {
+                        let _ = me.send(Turn::SendReceipts(peer)).await;
                     }
                 }
                 // Whoever sends what cannot be read is not one of ours; the connection goes, and the stream with it.

@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 18] = [
+pub static SETTINGS: [Setting; 20] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
@@ -102,6 +102,18 @@ pub static SETTINGS: [Setting; 18] = [
         Kind::Flag,
         Preset::Flag(false),
         "Whether a question to other nodes says which person asks, besides role and department.",
+    ),
+    setting(
+        "federation.sync",
+        Kind::Text,
+        Preset::Text("query-only"),
+        "When knowledge is offered to peers: query-only (never by itself), background-sync or real-time-sync.",
+    ),
+    setting(
+        "federation.sync_every_ms",
+        Kind::Number,
+        Preset::Number(300_000),
+        "How often knowledge is offered in the background, in milliseconds.",
     ),
     setting(
         "policy.restricted_within_department",
