@@ -57,10 +57,13 @@ impl Handler<AnswerQuestion> for Grounding {
                 caller: ask.caller.clone(),
                 query: ask.query.clone(),
                 k: COMPOSED_MAX,
-                peers: ask.peers,
+                peers: ask.peers.clone(),
                 deadline: ask.deadline,
             };
-            let found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
+            let mut found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
+            // Rank fusion decides what is among the best. A bundle holds it in the order of the scores, which anybody
+            // can compute again; an order by the ranks of a peer nobody could.
+            found.evidence.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.cid.cmp(&b.cid)));
             let (coverage, unconfirmed) = (found.coverage.clone(), found.unconfirmed.clone());
             let now = premises.now();
             let (answer, bundle) = blocking(move || {

@@ -1,6 +1,7 @@
 //! The routes: one file per group, each a thin translation between HTTP and one message to one actor.
 
 pub mod answers;
+pub mod asking;
 pub mod audit;
 pub mod bundles;
 pub mod care;

@@ -120,6 +120,16 @@ impl Home {
         self.run(args).expect(0)
     }
 
+    /// What a command that must succeed shows to a person.
+    #[track_caller]
+    pub fn shown<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        let mut command = bare(&self.scratch);
+        command.args(args).arg("--home").arg(&self.dir);
+        let outcome = finish(command, COMMAND_TIME);
+        assert_eq!(outcome.code, 0, "exit code of {outcome}");
+        String::from_utf8(outcome.stdout).expect("what is shown is text")
+    }
+
     fn request(&self) -> PathBuf {
         self.dir.join("node.request.json")
     }

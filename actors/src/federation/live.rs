@@ -19,7 +19,7 @@ use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
 use super::remarks::{self, Remarks};
-use super::{Federation, Link, answers, own_log, receipts, taking, witness};
+use super::{Federation, Link, answers, own_log, receipts, summaries, taking, witness};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
@@ -84,6 +84,8 @@ pub(super) struct Live {
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
+    /// When summaries were last looked after.
+    summaries_at: Timestamp,
 }
 
 impl Live {
@@ -123,6 +125,7 @@ impl Live {
             remarks: Remarks::default(),
             gossip: None,
             confirmed,
+            summaries_at: premises.now(),
         })
     }
 
@@ -161,7 +164,20 @@ impl Live {
                 self.log(now, log_sync::Event::Tick, me);
                 self.witness(now, witnessing::Event::Tick, me);
                 self.delivery(now, delivery::Event::Tick, me);
+                self.refresh_summaries(now);
             }
+        }
+    }
+
+    /// Fetches the summaries that were fetched long ago.
+    fn refresh_summaries(&mut self, now: Timestamp) {
+        if now.since(self.summaries_at) < summaries::FETCH_EVERY {
+            return;
+        }
+        self.summaries_at = now;
+        for peer in self.admitted.keys().filter(|peer| summaries::is_due(&self.link.desk, peer, now)) {
+            let (premises, network, desk) = (self.premises.clone(), self.link.network.clone(), self.link.desk.clone());
+            actix::spawn(summaries::fetch(premises, network, desk, *peer));
         }
     }
 
@@ -246,9 +262,10 @@ impl Live {
             }
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let desk = self.link.desk.clone();
         let me = me.clone();
         actix::spawn(async move {
-            match answers::answer(premises, verification, certificate, protocol, bytes).await {
+            match answers::answer(premises, desk, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
@@ -312,9 +329,10 @@ impl Live {
                     self.admitted.insert(peer, certificate);
                     self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
-                    let (premises, me) = (self.premises.clone(), me.clone());
+                    let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
+                        actix::spawn(summaries::fetch(premises, network, desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
                         let cosigned = witness::cosigned_by(&premises, &peer);
                         let event = witnessing::Event::PeerAdmitted { peer, cosigned };
@@ -326,6 +344,7 @@ impl Live {
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    self.link.desk.forget_summary(&peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
                     self.witness(now, witnessing::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);

@@ -221,6 +221,10 @@ pub(crate) struct OweReceipts {
 pub(crate) struct SearchPeers {
     /// The question.
     pub query: plumb_core::retrieval::Query,
+    /// Which of them.
+    pub whom: plumb_core::retrieval::AskWhom,
+    /// For whom it is asked.
+    pub asker: Asker,
     /// What this node's collection says of its terms, to whoever asks.
     pub own_stats: plumb_core::retrieval::TermStats,
     /// Hits that each peer is asked for.
@@ -229,12 +233,44 @@ pub(crate) struct SearchPeers {
     pub deadline: Duration,
 }
 
+/// For whom a question is asked, as far as another node may be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The person. It is told only if the policy says so.
+    pub person: plumb_core::identity::EntityId,
+    /// The department of this node, if the person belongs to it: no other one matters to a peer.
+    pub departments: Vec<plumb_core::identity::EntityId>,
+    /// `member` or `operator`.
+    pub role: &'static str,
+    /// What for, where somebody said so.
+    pub purpose: Option<String>,
+}
+
+/// Fetches blocks by their name from whichever peer has them.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Fetched, NodeError>")]
+pub(crate) struct FetchBlocks {
+    /// Which.
+    pub cids: std::collections::BTreeSet<cid::Cid>,
+    /// How long that may take.
+    pub deadline: Duration,
+}
+
+/// Blocks that came. Each has the hash that is its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    /// The blocks.
+    pub blocks: Vec<plumb_core::content::RawBlock>,
+    /// Peers that were asked.
+    pub n_peers: u64,
+}
+
 /// What the peers gave.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerResults {
     /// The sum of everybody's statistics.
     pub stats: plumb_core::retrieval::TermStats,
-    /// Each peer that was asked.
+    /// Each peer that is known, asked or not.
     pub peers: Vec<PeerResult>,
 }
 
@@ -247,6 +283,8 @@ pub(crate) struct PeerResult {
     pub coverage: crate::retrieval::PeerCoverage,
     /// Its hits: blocks and score are checked.
     pub hits: Vec<PeerHit>,
+    /// Whether it withheld its statistics, so that its hits are fused by rank.
+    pub by_rank: bool,
 }
 
 /// One hit of a peer.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::NodeError;
 use crate::caller::Caller;
-use crate::retrieval::Coverage;
+use crate::retrieval::{AskPeers, Coverage};
 
 /// Answers a question from evidence, or abstains.
 #[derive(Clone, Debug, actix::Message)]
@@ -18,8 +18,8 @@ pub struct AnswerQuestion {
     pub caller: Caller,
     /// The question.
     pub query: String,
-    /// Whether peers are asked too.
-    pub peers: bool,
+    /// Whether peers are asked too, and which.
+    pub peers: AskPeers,
     /// How long peers have.
     pub deadline: Duration,
     /// Whether the answer is kept: sealed as a bundle, logged, and flagged when its evidence is withdrawn.
@@ -140,7 +140,7 @@ pub struct ClaimStateView {
 /// What a verification found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VerdictView {
-    /// `authentic`, `retracted`, `unconfirmed` or `not_authentic`.
+    /// `authentic`, `retracted`, `unconfirmed`, `not_authentic`, or at an import `incomplete`.
     pub verdict: String,
     /// The exit code of `plumb bundle verify`: 0, 4, 5 or 6.
     pub exit_code: u8,
@@ -222,6 +222,16 @@ pub struct WithdrawnView {
 pub struct ImportView {
     /// The bundle.
     pub bundle: String,
+    /// Whether every block that the bundle names is here, each with its hash. If not, nothing was taken in.
+    pub complete: bool,
+    /// Blocks of evidence that the bundle names.
+    pub blocks_named: u64,
+    /// Of these, the ones that neither the file nor any peer has.
+    pub blocks_missing: Vec<String>,
+    /// Blocks that were fetched from peers.
+    pub blocks_fetched: u64,
+    /// Peers that were asked for them.
+    pub peers_asked: u64,
     /// Units that are searchable now.
     pub imported: u64,
     /// Units that were here already.

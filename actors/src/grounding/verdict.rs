@@ -85,9 +85,8 @@ fn status_of(
 }
 
 impl VerdictView {
-    /// The verdict for a reader.
-    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
-        let empty = VerdictView {
+    fn empty() -> VerdictView {
+        VerdictView {
             verdict: "not_authentic".to_string(),
             exit_code: 6,
             summary: String::new(),
@@ -103,7 +102,23 @@ impl VerdictView {
             checks: Vec::new(),
             withdrawn: Vec::new(),
             as_of: None,
-        };
+        }
+    }
+
+    /// No verdict yet: the bundle is not whole. It may be when somebody who has the rest can be reached.
+    pub(super) fn incomplete(bundle: String, summary: String) -> VerdictView {
+        VerdictView {
+            verdict: "incomplete".to_string(),
+            exit_code: 8,
+            summary,
+            bundle: Some(bundle),
+            ..VerdictView::empty()
+        }
+    }
+
+    /// The verdict for a reader.
+    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
+        let empty = VerdictView::empty();
         let verified = match result {
             Ok(verified) => verified,
             Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
