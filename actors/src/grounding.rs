@@ -24,6 +24,7 @@ use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
 
 pub use messages::*;
+pub(crate) use saved::may_read as may_read_answer;
 
 /// Chunks that are put before the composer. It cites at most five; the rest are what it chose from.
 const COMPOSED_MAX: usize = 10;
@@ -56,11 +57,14 @@ impl Handler<AnswerQuestion> for Grounding {
                 caller: ask.caller.clone(),
                 query: ask.query.clone(),
                 k: COMPOSED_MAX,
-                peers: ask.peers,
+                peers: ask.peers.clone(),
                 deadline: ask.deadline,
             };
-            let found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
-            let coverage = found.coverage.clone();
+            let mut found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
+            // Rank fusion decides what is among the best. A bundle holds it in the order of the scores, which anybody
+            // can compute again; an order by the ranks of a peer nobody could.
+            found.evidence.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.cid.cmp(&b.cid)));
+            let (coverage, unconfirmed) = (found.coverage.clone(), found.unconfirmed.clone());
             let now = premises.now();
             let (answer, bundle) = blocking(move || {
                 let query = Query::new(&ask.query);
@@ -74,11 +78,21 @@ impl Handler<AnswerQuestion> for Grounding {
                 federation.ask(LogGrew, crate::DEADLINE).await?;
                 if !kept.foreign.is_empty() {
                     federation
-                        .ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE)
+                        .ask(
+                            OweReceipts {
+                                bundle: kept.bundle,
+                                sources: kept.foreign.clone(),
+                                may_share: kept.may_share,
+                            },
+                            crate::DEADLINE,
+                        )
                         .await?;
                 }
             }
-            Ok(AnswerView { answer, coverage, bundle: bundle.map(|b| b.bundle.to_string()) })
+            let cited: std::collections::BTreeSet<String> =
+                answer.citations.iter().map(|citation| citation.publisher.to_string()).collect();
+            let unconfirmed = unconfirmed.into_values().filter(|u| cited.contains(&u.publisher)).collect();
+            Ok(AnswerView { answer, coverage, unconfirmed, bundle: bundle.map(|b| b.bundle.to_string()) })
         })
     }
 }
@@ -87,6 +101,8 @@ impl Handler<AnswerQuestion> for Grounding {
 struct Kept {
     bundle: cid::Cid,
     foreign: Vec<(cid::Cid, NodeId)>,
+    /// Whether all of it is public.
+    may_share: bool,
 }
 
 /// Seals an answer and keeps it: blocks, lineage, log entry and audit event in one transaction.
@@ -127,7 +143,9 @@ fn keep(
         kept::put_matter(&mut change, &bundle, &matter);
         Ok(change)
     })?;
-    Ok(Kept { bundle, foreign: foreign_sources(premises, found) })
+    let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
+    let may_share = label == plumb_core::boundary::Sensitivity::Public;
+    Ok(Kept { bundle, foreign: foreign_sources(premises, found), may_share })
 }
 
 /// The row of an answer that is kept.
@@ -169,7 +187,7 @@ pub(crate) fn append(
     for _ in 0..APPEND_TRIES {
         let appended = kept::plan_append(&premises.store, &premises.key, &premises.certificate, entries, now)?;
         let mut change = build(&appended)?;
-        kept::put_append(&mut change, appended);
+        kept::put_append(&premises.store, &mut change, appended)?;
         match premises.store.commit(change) {
             Ok(_) => return Ok(()),
             Err(StorageError::Conflict { .. }) => continue,

@@ -55,6 +55,7 @@ async fn start(home: &Path, seed: u8, org: &str, department: &str, network: bool
         policy: DepartmentPolicy::default(),
         network: network.then(driver::Options::default),
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };
@@ -90,7 +91,13 @@ async fn ingest(node: &Node, documents: &[(&str, &str)], sensitivity: Sensitivit
 }
 
 fn question(query: &str, peers: bool, save: bool) -> AnswerQuestion {
-    AnswerQuestion { caller: operator(), query: query.into(), peers, deadline: Duration::seconds(5), save }
+    AnswerQuestion {
+        caller: operator(),
+        query: query.into(),
+        peers: peers.into(),
+        deadline: Duration::seconds(5),
+        save,
+    }
 }
 
 /// Waits until something holds, within a bound.
@@ -145,7 +152,7 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         caller: operator(),
         query: "quillmark correction".into(),
         k: 10,
-        peers: true,
+        peers: true.into(),
         deadline: Duration::seconds(5),
     };
     let found = reader.node.retrieval.ask(hidden, SOON).await.unwrap();
@@ -184,6 +191,9 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         reason: Reason::DataError,
         note: "the sensor was off".into(),
         targets: vec!["study.md".into()],
+        chunks: Vec::new(),
+        superseded_by: None,
+        audience: None,
     };
     let notice = publisher.node.verification.ask(retract, SOON).await.unwrap();
     assert_eq!(notice.receipts.len(), 1, "{notice:?}");
@@ -197,7 +207,7 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     assert!(flagged.flags[0].contains("data_error"), "{flagged:?}");
     until("the acknowledgement", || async {
         let cid = plumb_core::content::parse_cid(&notice.notice).unwrap();
-        let view = publisher.node.verification.ask(ShowNotice { notice: cid }, SOON).await.unwrap();
+        let view = publisher.node.verification.ask(ShowNotice { caller: operator(), notice: cid }, SOON).await.unwrap();
         (view.receipts[0].state == "acknowledged").then_some(())
     })
     .await;
@@ -262,6 +272,7 @@ async fn start_again(home: &Path) -> Option<Node> {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };

@@ -63,6 +63,8 @@ pub enum Domain {
     Acknowledgement,
     /// A requester's assertion in a federated search.
     Assertion,
+    /// A node's summary of its public collection.
+    Summary,
     /// A piece of knowledge that its origin offers to others.
     Teaching,
     /// A step on the way of such a piece.
@@ -79,6 +81,7 @@ impl Domain {
             Domain::Receipt => "plumb/receipt/1",
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
+            Domain::Summary => "plumb/summary/1",
             Domain::Teaching => "plumb/teaching/1",
             Domain::Hop => "plumb/hop/1",
         }
@@ -135,6 +138,14 @@ impl fmt::Debug for SecretKey {
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
+    /// The neutral point of the curve: a name that nobody can have, because strict verification refuses every
+    /// signature under a point of small order.
+    pub const NOBODY: PublicKey = {
+        let mut neutral = [0; 32];
+        neutral[0] = 1;
+        PublicKey(neutral)
+    };
+
     /// Takes 32 bytes that are a point of the curve.
     pub fn from_bytes(bytes: [u8; 32]) -> Result<PublicKey, IdentityError> {
         VerifyingKey::from_bytes(&bytes).map_err(|_| IdentityError::Key)?;
@@ -417,6 +428,8 @@ mod tests {
         let mut signature = [0u8; 64];
         signature[0] = 1;
         let cid = RawBlock::raw(b"x".to_vec()).cid;
+        assert_eq!(PublicKey::NOBODY.as_bytes(), &neutral);
+        assert!(PublicKey::NOBODY.verify(Domain::Bundle, &cid, &Signature(signature)).is_err());
         if let Ok(key) = PublicKey::from_bytes(neutral) {
             assert!(key.verify(Domain::Bundle, &cid, &Signature(signature)).is_err());
         }

@@ -1,6 +1,7 @@
 //! The routes: one file per group, each a thin translation between HTTP and one message to one actor.
 
 pub mod answers;
+pub mod asking;
 pub mod audit;
 pub mod bundles;
 pub mod care;
@@ -11,6 +12,7 @@ pub mod gravity;
 pub mod health;
 pub mod ingest;
 pub mod jobs;
+pub mod log;
 pub mod notices;
 pub mod peers;
 pub mod search;
@@ -60,6 +62,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(teachings::routes)
         .configure(trust::routes)
         .configure(audit::routes)
+        .configure(log::routes)
         .configure(gravity::routes)
         .configure(tokens::routes)
         .configure(care::routes)

@@ -143,16 +143,20 @@ fn node_options(home: &Home, config: &Config, reach: Reach) -> anyhow::Result<No
         policy: config.policy,
         network,
         source_bytes_max: config.source_bytes_max,
+        search: config.search,
         sync: config.sync,
         sync_every: config.sync_every,
     })
 }
 
 fn network_options(config: &Config) -> anyhow::Result<NetworkOptions> {
-    let mut options = NetworkOptions { mdns: config.federation_mdns, ..NetworkOptions::default() };
+    let mut options =
+        NetworkOptions { mdns: config.federation_mdns, relay: config.federation_relay, ..NetworkOptions::default() };
+    options.limits.requests_per_second = config.federation_requests_per_second;
     options.listen.clear();
     for (list, from, name) in [
         (&mut options.listen, &config.federation_listen, "federation.listen"),
+        (&mut options.announce, &config.federation_announce, "federation.announce"),
         (&mut options.bootstrap, &config.federation_bootstrap, "federation.bootstrap"),
     ] {
         if from.len() > ADDRESSES_MAX {

@@ -66,6 +66,9 @@ fn status_of(verified: &Verified, notices: &[Signed<Notice>], cid: &Cid, source:
     let org = (source.publisher == verified.bundle.issuer).then_some(verified.bundle.org);
     let speaks = |signer: &OrgId| *signer == source.publisher || Some(*signer) == org;
     let naming = notices.iter().filter(|n| speaks(n.signer()) && n.value().targets.contains(cid));
+    // A notice about part of a source counts if the bundle rests on that part.
+    let cited = |chunks: &[Cid]| verified.bundle.evidence.iter().any(|e| chunks.contains(&e.chunk));
+    let naming = naming.filter(|n| n.value().chunks.is_empty() || cited(&n.value().chunks));
     let standing = standing(naming.map(|n| (n.cid(), n.value(), *n.signer())));
     let with = |effect| standing.iter().find(|s| s.effect == effect).map(|s| s.notice);
     match (with(Effect::Withdraw), with(Effect::Caution)) {

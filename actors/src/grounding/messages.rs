@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::NodeError;
 use crate::caller::Caller;
-use crate::retrieval::Coverage;
+use crate::retrieval::{AskPeers, Coverage};
 
 /// Answers a question from evidence, or abstains.
 #[derive(Clone, Debug, actix::Message)]
@@ -18,8 +18,8 @@ pub struct AnswerQuestion {
     pub caller: Caller,
     /// The question.
     pub query: String,
-    /// Whether peers are asked too.
-    pub peers: bool,
+    /// Whether peers are asked too, and which.
+    pub peers: AskPeers,
     /// How long peers have.
     pub deadline: Duration,
     /// Whether the answer is kept: sealed as a bundle, logged, and flagged when its evidence is withdrawn.
@@ -88,6 +88,8 @@ pub struct ImportBundle {
     pub caller: Caller,
     /// The file, in either form.
     pub file: Vec<u8>,
+    /// The node that passed the file on, if it is another than its issuer: it gets a receipt too, and owes its notices.
+    pub from: Option<plumb_core::identity::NodeId>,
 }
 
 /// An answer for its reader.
@@ -98,6 +100,8 @@ pub struct AnswerView {
     pub answer: plumb_core::grounding::Answer,
     /// Who was asked.
     pub coverage: Coverage,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
     /// The bundle in which it was kept.
     pub bundle: Option<String>,
 }
@@ -118,12 +122,25 @@ pub struct SavedAnswerView {
     pub flags: Vec<String>,
     /// The notices.
     pub notices: Vec<String>,
+    /// How each claim stands: `supported`, `weakened` (some of what carried it was withdrawn) or `unsupported`.
+    pub claims: Vec<ClaimStateView>,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
+}
+
+/// How a claim of a saved answer stands now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClaimStateView {
+    /// The claim.
+    pub id: String,
+    /// `supported`, `weakened` or `unsupported`.
+    pub state: String,
 }
 
 /// What a verification found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VerdictView {
-    /// `authentic`, `retracted`, `unconfirmed` or `not_authentic`.
+    /// `authentic`, `retracted`, `unconfirmed`, `not_authentic`, or at an import `incomplete`.
     pub verdict: String,
     /// The exit code of `plumb bundle verify`: 0, 4, 5 or 6.
     pub exit_code: u8,
@@ -205,12 +222,24 @@ pub struct WithdrawnView {
 pub struct ImportView {
     /// The bundle.
     pub bundle: String,
+    /// Whether every block that the bundle names is here, each with its hash. If not, nothing was taken in.
+    pub complete: bool,
+    /// Blocks of evidence that the bundle names.
+    pub blocks_named: u64,
+    /// Of these, the ones that neither the file nor any peer has.
+    pub blocks_missing: Vec<String>,
+    /// Blocks that were fetched from peers.
+    pub blocks_fetched: u64,
+    /// Peers that were asked for them.
+    pub peers_asked: u64,
     /// Units that are searchable now.
     pub imported: u64,
     /// Units that were here already.
     pub known: u64,
     /// Sources that may not become active here, with the reason.
     pub refused: Vec<crate::ingestion::SourceNote>,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: Vec<crate::retrieval::UnconfirmedView>,
     /// The signed receipts, one for each node that the evidence came from.
     pub receipts: Vec<String>,
     /// Bundles on the same matter that were here already and say something else. All are kept.

@@ -1,19 +1,23 @@
 //! Saved answers: shown as they stand now, and given as files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_core::boundary::{Sensitivity, readable};
+use plumb_core::content::SourceRecord;
 use plumb_core::exchange::{Bundle, Form, Knowledge, Matter, SourceStatus, to_json, verify, write_car};
 use plumb_core::notice::Effect;
-use plumb_storage::Blocks;
+use plumb_storage::{Blocks, Change, Records};
 
-use super::{BundleView, ExportBundle, Grounding, ListAnswers, ListBundles, SavedAnswerView, ShowAnswer};
+use super::{
+    BundleView, ClaimStateView, ExportBundle, Grounding, ListAnswers, ListBundles, SavedAnswerView, ShowAnswer,
+};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SavedAnswer};
 use crate::premises::{Premises, blocking};
+use crate::retrieval::{UnconfirmedView, unconfirmed_of};
 
 /// Most saved answers that are listed at once.
 const LIST_MAX: usize = 1000;
@@ -52,10 +56,16 @@ impl Handler<ExportBundle> for Grounding {
         Box::pin(blocking(move || {
             let row = find(&premises, &ask.caller, &ask.bundle)?;
             let car = file_of(&premises, &row)?;
-            match ask.form {
-                Form::Car => Ok(car),
-                Form::Json => credential_of(&premises, &car, &ask),
-            }
+            let file = match ask.form {
+                Form::Car => car,
+                Form::Json => credential_of(&premises, &car, &ask)?,
+            };
+            // Whoever has the file is a reader that must hear of what becomes of it.
+            let event = premises.event(&ask.caller.label(), "bundle.export", row.bundle, "ok", "");
+            let mut change = Change::new(event);
+            kept::put_given_out(&mut change, &row.bundle, premises.now());
+            premises.store.commit(change)?;
+            Ok(file)
         }))
     }
 }
@@ -163,7 +173,7 @@ fn find(premises: &Arc<Premises>, caller: &Caller, name: &str) -> Result<SavedAn
 }
 
 /// Who asked may read the answer, and so may whoever may read everything that it rests on (law 1).
-fn may_read(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<bool, NodeError> {
+pub(crate) fn may_read(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<bool, NodeError> {
     if row.person == caller.person {
         return Ok(true);
     }
@@ -188,12 +198,15 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
     let mut notices = std::collections::BTreeMap::new();
     for source in &row.sources {
         for standing in kept::standing_on(&premises.store, source)? {
-            notices.insert(standing.notice, standing.effect);
+            // Of a source that is withdrawn in part, only the part counts that the answer rests on.
+            if row.chunks.iter().any(|chunk| standing.covers(chunk)) {
+                notices.insert(standing.notice, standing.effect);
+            }
         }
     }
     let state = if notices.values().any(|e| *e == Effect::Withdraw) {
         "retracted-source"
-    } else if notices.is_empty() {
+    } else if notices.values().all(|effect| *effect == Effect::Narrow) {
         "current"
     } else {
         "caution"
@@ -205,17 +218,33 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
         let notice = signed.value();
         let what = match effect {
             Effect::Withdraw => "evidence of this answer was withdrawn",
+            Effect::Narrow => "the audience of evidence of this answer was narrowed",
             Effect::Caution | Effect::Restore => "there is a notice about evidence of this answer",
         };
+        let newer = match &notice.superseded_by {
+            Some(newer) => match kept::source(&premises.store, newer)? {
+                Some(row) => format!("; in its place stands `{}` ({newer})", row.title),
+                None => format!("; in its place stands {newer}"),
+            },
+            None => String::new(),
+        };
+        // A name for those that did not come from the evidence's publisher.
+        let origin = kept.origin.as_deref().map(|origin| format!(" [{origin}]")).unwrap_or_default();
         flags.push(format!(
-            "{what}: {} for {} by {}{}",
+            "{what}: {} for {} by {}{}{newer}{origin}",
             notice.kind.as_str(),
             notice.reason.as_str(),
             notice.publisher,
             if notice.note.is_empty() { String::new() } else { format!(" ({})", notice.note) }
         ));
     }
+    let unconfirmed = unconfirmed(premises, row)?;
+    flags.extend(unconfirmed.iter().map(|u| u.sentence()));
+    let claims = crate::verification::claims_of(premises, row, &BTreeMap::new())?;
+    let claims = claims.into_iter().map(|(id, state)| ClaimStateView { id, state: state.as_str().to_string() });
     Ok(SavedAnswerView {
+        claims: claims.collect(),
+        unconfirmed,
         bundle: row.bundle.to_string(),
         saved_at: row.saved_at.to_string(),
         answer: block.decode()?,
@@ -223,4 +252,15 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
         flags,
         notices: notices.keys().map(ToString::to_string).collect(),
     })
+}
+
+/// Publishers of an answer's evidence whose word on whether it still stands could not be confirmed.
+fn unconfirmed(premises: &Premises, row: &SavedAnswer) -> Result<Vec<UnconfirmedView>, NodeError> {
+    let mut publishers = BTreeSet::new();
+    for source in &row.sources {
+        if let Some(block) = premises.store.block(source)? {
+            publishers.insert(block.decode::<SourceRecord>()?.publisher);
+        }
+    }
+    Ok(unconfirmed_of(premises, publishers)?.into_values().collect())
 }

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | answers | `b` ‖ CID of the bundle | [`SavedAnswer`] |
 //! | answers | `t` ‖ time ‖ CID of the bundle | nothing: the order of listing |
+//! | answers | `x` ‖ bundle | when its file was given out last |
 //! | answers | `i` ‖ CID of the bundle | its matter: which question over which places, and what was said |
 //! | answers | `s` ‖ id of the matter ‖ CID of the bundle | nothing: which bundles are on one matter |
 //! | lineage | source ‖ bundle | nothing: which answers rest on a source |
@@ -75,6 +76,20 @@ pub(crate) fn put_answer(change: &mut Change, row: &SavedAnswer) {
 /// Writes an answer's row alone: its flags changed.
 pub(crate) fn update_answer(change: &mut Change, row: &SavedAnswer) {
     change.put_value(Keyspace::Answers, SHAPE, &by_cid(&row.bundle), row);
+}
+
+fn given_key(bundle: &Cid) -> Vec<u8> {
+    [&b"x"[..], &bundle.to_bytes()].concat()
+}
+
+/// Notes that the file of an answer was given out: whoever has it must hear of what becomes of it.
+pub(crate) fn put_given_out(change: &mut Change, bundle: &Cid, at: Timestamp) {
+    change.put_value(Keyspace::Answers, SHAPE, &given_key(bundle), &at);
+}
+
+/// Whether the file of an answer was given out.
+pub(crate) fn was_given_out(store: &Store, bundle: &Cid) -> Result<bool, StorageError> {
+    Ok(store.get(Keyspace::Answers, &given_key(bundle))?.is_some())
 }
 
 /// Saved answers, newest first.

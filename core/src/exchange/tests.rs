@@ -178,3 +178,30 @@ proptest! {
         prop_assert!(judged(&bytes, NOW, SourceStatus::Unknown).is_err());
     }
 }
+
+#[test]
+fn a_bundle_without_its_evidence_is_whole_again_block_by_block() {
+    use crate::exchange::Manifest;
+    let sealed = sealed(true);
+    let whole = sealed.to_car();
+    let thin = Manifest::read(&whole).unwrap().to_thin_car();
+    assert!(thin.len() < whole.len());
+    let mut manifest = Manifest::read(&thin).unwrap();
+    let missing = manifest.missing();
+    assert_eq!((missing.len(), manifest.n_named()), (4, 4), "two chunks of two sources");
+    assert_eq!(manifest.bundle, sealed.bundle);
+    for cid in &missing {
+        let forged = RawBlock { cid: *cid, bytes: b"forged".to_vec() };
+        assert!(!manifest.add(forged), "its bytes have another hash");
+        assert!(manifest.add(RawBlock { cid: *cid, bytes: sealed.blocks[cid].clone() }));
+    }
+    let stray = RawBlock::raw(b"stray".to_vec());
+    assert!(!manifest.add(stray), "nobody named it");
+    assert!(manifest.missing().is_empty());
+    assert_eq!(manifest.to_car(), whole);
+
+    let (root, mut blocks) = read_car(&whole).unwrap();
+    let seal: crate::exchange::Seal = RawBlock { cid: root, bytes: blocks[&root].clone() }.decode().unwrap();
+    blocks.remove(&seal.bundle);
+    assert!(Manifest::read(&crate::exchange::write_car(root, &blocks)).is_err(), "a manifest is never left out");
+}

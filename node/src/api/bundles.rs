@@ -138,15 +138,31 @@ async fn verify(served: Data<Served>, _asker: Asker, bundle: Bundle) -> Result<J
     Ok(Json(served.node.grounding.ask(VerifyBundle { file: bundle.0 }, WORK).await?))
 }
 
-/// Takes a bundle in, in either form: its evidence becomes searchable here, and a receipt goes to whoever issued it.
+/// Who passed a file on.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct PassedOn {
+    /// The node that passed the file on, if it is another than its issuer: a `did:key`.
+    pub from: Option<String>,
+}
+
+/// Takes a bundle in, in either form: its evidence becomes searchable here, and a receipt goes to whoever issued it and to
+/// whoever passed it on.
 #[utoipa::path(
     tag = "bundles",
+    params(PassedOn),
     request_body(content((Vec<u8> = "application/vnd.ipld.car"), (Object = "application/vc"))),
     responses((status = 200, body = ImportView), (status = 400, body = Problem), (status = 403, body = Problem), (status = 413, body = Problem))
 )]
 #[post("/v1/bundles/import")]
-async fn import(served: Data<Served>, Asker(caller): Asker, bundle: Bundle) -> Result<Json<ImportView>, Problem> {
-    Ok(Json(served.node.grounding.ask(ImportBundle { caller, file: bundle.0 }, WORK).await?))
+async fn import(
+    served: Data<Served>,
+    Asker(caller): Asker,
+    passed_on: Query<PassedOn>,
+    bundle: Bundle,
+) -> Result<Json<ImportView>, Problem> {
+    let parse = |did: &String| did.parse().map_err(|_| Problem::invalid(format!("`{did}` is no did:key of a node")));
+    let from = passed_on.from.as_ref().map(parse).transpose()?;
+    Ok(Json(served.node.grounding.ask(ImportBundle { caller, file: bundle.0, from }, WORK).await?))
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_actors::grounding::{BundleView, ImportView, VerdictView};
-use plumb_core::exchange::Form;
-use plumb_core::identity::OrgId;
+use plumb_core::exchange::{Form, Manifest};
+use plumb_core::identity::{NodeId, OrgId};
 use serde::Serialize;
 
 use crate::api::bundles::media_type;
 use crate::cli::Context;
 use crate::client::{escape, with_query};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::home::write_atomically;
 use crate::offline::{self, Contents};
 use crate::output::{Table, count, line, short};
@@ -29,7 +29,7 @@ use crate::{output, session};
     plumb bundle verify answer.car      exit 0 authentic and current, 4 retracted, 5 unknown or stale, 6 not authentic\n  \
     plumb bundle verify answer.car --trust did:key:z6Mk… --notice retraction.notice\n  \
     plumb bundle replay answer.car      composes the answer again from the evidence\n  \
-    plumb bundle import answer.car      its evidence becomes searchable here\n\n\
+    plumb bundle import answer.car      its evidence becomes searchable here; 8 if not all of it could be had\n\n\
     show, verify, replay and import take both forms, and tell them apart by what is in the file.\n\
     show, verify and replay of a file need no node. verify takes what the home's node knows of retractions, if there is one.")]
 pub struct BundleArgs {
@@ -55,6 +55,9 @@ enum Verb {
         /// Where to
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
+        /// Leave the evidence out: whoever imports it fetches that from the nodes that have it
+        #[arg(long)]
+        thin: bool,
     },
     /// Show what stands in a bundle, without believing it
     Show {
@@ -87,6 +90,9 @@ enum Verb {
     Import {
         /// The file
         file: PathBuf,
+        /// The node that passed the file on, if it is another than its issuer: it gets a receipt too, and owes its notices
+        #[arg(long, value_name = "DID")]
+        from: Option<NodeId>,
     },
 }
 
@@ -112,11 +118,11 @@ impl From<Format> for Form {
 pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
     match args.verb {
         Verb::List { limit } => list(cx, limit).await,
-        Verb::Export { bundle, format, out } => export(cx, &bundle, format.into(), out).await,
+        Verb::Export { bundle, format, out, thin } => export(cx, &bundle, format.into(), out, thin).await,
         Verb::Show { file } => show::show(cx, &file).await,
         Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
-        Verb::Import { file } => import(cx, &file).await,
+        Verb::Import { file, from } => import(cx, &file, from).await,
     }
 }
 
@@ -147,11 +153,17 @@ struct ExportView {
     bytes: usize,
 }
 
-async fn export(cx: &Context, bundle: &str, form: Form, out: PathBuf) -> anyhow::Result<Exit> {
+async fn export(cx: &Context, bundle: &str, form: Form, out: PathBuf, thin: bool) -> anyhow::Result<Exit> {
+    if thin && form == Form::Json {
+        return Err(UsageError("a credential in JSON is always whole; --thin goes with --format car".to_string()).into());
+    }
     let path = with_query(&format!("/v1/bundles/{}", escape(bundle)), &[("format", Some(form.as_str().to_string()))]);
-    let file = session::with_node(cx, async |client| client.get_bytes(&path).await).await?;
-    write_atomically(&out, &file)?;
+    let mut file = session::with_node(cx, async |client| client.get_bytes(&path).await).await?.to_vec();
     let contents = Contents::read(&file)?;
+    if thin {
+        file = Manifest::read(&file)?.to_thin_car();
+    }
+    write_atomically(&out, &file)?;
     let view =
         ExportView { bundle: contents.cid.to_string(), format: contents.form.as_str(), file: out, bytes: file.len() };
     output::emit(cx.json, &view, || format!("{} → {} ({} bytes)\n", view.bundle, view.file.display(), view.bytes))?;
@@ -231,12 +243,16 @@ fn replay(cx: &Context, file: &Path, out: Option<&Path>) -> anyhow::Result<Exit>
     Ok(if view.equal { Exit::Done } else { Exit::NotAuthentic })
 }
 
-async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
+async fn import(cx: &Context, file: &Path, from: Option<NodeId>) -> anyhow::Result<Exit> {
     let bytes = offline::read_file(file)?;
     let media_type = media_type(Form::of(&bytes));
+    let address = with_query("/v1/bundles/import", &[("from", from.map(|node| node.to_string()))]);
     let import: ImportView =
-        session::with_node(cx, async |client| client.post_file("/v1/bundles/import", media_type, bytes).await).await?;
+        session::with_node(cx, async |client| client.post_file(&address, media_type, bytes).await).await?;
     output::emit(cx.json, &import, || {
+        if !import.complete {
+            return format!("{}\n", import.verdict.summary);
+        }
         let mut text = format!(
             "Imported {}: {} new, {} known, {}\n",
             import.bundle,
@@ -250,6 +266,12 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         for receipt in &import.receipts {
             let _ = writeln!(text, "Receipt {receipt}");
         }
+        if import.blocks_fetched > 0 {
+            let _ = writeln!(text, "{} came from peers", count(import.blocks_fetched, "block", "blocks"));
+        }
+        for unconfirmed in &import.unconfirmed {
+            let _ = writeln!(text, "{}", unconfirmed.sentence());
+        }
         for other in &import.conflicts_with {
             let _ =
                 writeln!(text, "! {other} is kept here too, and says otherwise to the same question; both are kept");
@@ -257,5 +279,5 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         let _ = writeln!(text, "{}", import.verdict.summary);
         text
     })?;
-    Ok(Exit::Done)
+    Ok(if import.complete { Exit::Done } else { Exit::Busy })
 }
