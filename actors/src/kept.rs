@@ -42,9 +42,9 @@ pub(crate) use teachings::{
     Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
     received_teachings, sent_teaching, sent_to,
 };
-pub(crate) use world::{Applied, applied, doi_of, put_applied, put_doi, put_world_list, world_list};
 pub(crate) use tree::{Tree, complete_trees, index_of};
 pub(crate) use witness::{Cosigned, cosigned, put_cosigned, put_witnessed, witnessed};
+pub(crate) use world::{Applied, applied, doi_of, put_applied, put_doi, put_world_list, world_list};
 
 use plumb_core::measure::Timestamp;
 

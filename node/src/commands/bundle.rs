@@ -155,7 +155,9 @@ struct ExportView {
 
 async fn export(cx: &Context, bundle: &str, form: Form, out: PathBuf, thin: bool) -> anyhow::Result<Exit> {
     if thin && form == Form::Json {
-        return Err(UsageError("a credential in JSON is always whole; --thin goes with --format car".to_string()).into());
+        return Err(
+            UsageError("a credential in JSON is always whole; --thin goes with --format car".to_string()).into()
+        );
     }
     let path = with_query(&format!("/v1/bundles/{}", escape(bundle)), &[("format", Some(form.as_str().to_string()))]);
     let mut file = session::with_node(cx, async |client| client.get_bytes(&path).await).await?.to_vec();
