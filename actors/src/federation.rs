@@ -4,11 +4,13 @@
 //! performs what they ask for. It keeps nothing that the store does not have: a new life begins from there.
 
 mod answers;
+mod entries;
 mod live;
 mod messages;
 mod peers;
 mod receipts;
 mod search;
+mod trusted;
 
 use std::sync::Arc;
 
@@ -131,6 +133,15 @@ impl Handler<LogGrew> for Federation {
     }
 }
 
+impl Handler<RootsMoved> for Federation {
+    type Result = Result<(), NodeError>;
+
+    fn handle(&mut self, _: RootsMoved, ctx: &mut Context<Self>) -> Self::Result {
+        self.turn(Turn::RootsChanged, ctx);
+        Ok(())
+    }
+}
+
 impl Handler<OweReceipts> for Federation {
     type Result = ResponseFuture<Result<Vec<cid::Cid>, NodeError>>;
 
@@ -154,49 +165,6 @@ impl Handler<SearchPeers> for Federation {
         let (premises, link) = (self.premises.clone(), self.link().cloned());
         let admitted = self.live.as_ref().map(Live::admitted).unwrap_or_default();
         Box::pin(async move { search::run(premises, link?, admitted, ask).await })
-    }
-}
-
-impl Handler<TrustOrganisation> for Federation {
-    type Result = ResponseFuture<Result<(), NodeError>>;
-
-    fn handle(&mut self, ask: TrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
-        let (premises, me) = (self.premises.clone(), ctx.address());
-        Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, Some(&ask.name))).await?;
-            let _ = me.send(Turn::RootsChanged).await;
-            Ok(())
-        })
-    }
-}
-
-impl Handler<DistrustOrganisation> for Federation {
-    type Result = ResponseFuture<Result<(), NodeError>>;
-
-    fn handle(&mut self, ask: DistrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
-        let (premises, me) = (self.premises.clone(), ctx.address());
-        Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, None)).await?;
-            let _ = me.send(Turn::RootsChanged).await;
-            Ok(())
-        })
-    }
-}
-
-impl Handler<ListTrusted> for Federation {
-    type Result = Result<Vec<TrustedView>, NodeError>;
-
-    fn handle(&mut self, _: ListTrusted, _: &mut Context<Self>) -> Self::Result {
-        let own = self.premises.org();
-        let mut views: Vec<TrustedView> = self
-            .premises
-            .roots()
-            .0
-            .into_iter()
-            .map(|(org, name)| TrustedView { org: org.to_string(), name, own: org == own })
-            .collect();
-        views.sort_by_key(|v| !v.own);
-        Ok(views)
     }
 }
 

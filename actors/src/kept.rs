@@ -8,14 +8,19 @@ mod answers;
 mod logs;
 mod notices;
 mod sources;
+mod trust;
 
 pub(crate) use accounts::{Token, tokens};
 pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
-pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
-pub(crate) use notices::{
-    KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
-    open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
+pub(crate) use logs::{
+    LogHead, append_own, bundle_position, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head,
 };
+pub(crate) use notices::{
+    KeptNotice, Obligation, RefusedNotice, all_holders, bar, forget_refused, holders, is_barred, notice, notice_key,
+    notices, obligation, obligations, open_obligations, put_notice, put_obligation, put_receipt, put_refused, refused,
+    refused_notices, standing_by_text, standing_on, standing_with,
+};
+pub(crate) use trust::{delete_pin, put_decision, put_pin, put_position, put_revocation, put_rotation, roots};
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
 
 use plumb_core::measure::Timestamp;

@@ -13,4 +13,4 @@ pub use bundle::{
     AnswerRef, Bundle, BundleTag, Cited, Contents, Head, ISSUED_MAX_AGE, Seal, SealTag, SealedBundle, Statistics, seal,
 };
 pub use car::{CAR_BLOCKS_MAX, CAR_BYTES_MAX, CarError, read_car, write_car};
-pub use verify::{BundleError, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};
+pub use verify::{BundleError, CertificateState, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};

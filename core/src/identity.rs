@@ -58,6 +58,10 @@ pub enum Domain {
     Acknowledgement,
     /// A requester's assertion in a federated search.
     Assertion,
+    /// One root of an organisation gives way to another; both sign.
+    Rotation,
+    /// A root takes a node or a certificate back.
+    Revocation,
 }
 
 impl Domain {
@@ -70,6 +74,8 @@ impl Domain {
             Domain::Receipt => "plumb/receipt/1",
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
+            Domain::Rotation => "plumb/rotation/1",
+            Domain::Revocation => "plumb/revocation/1",
         }
     }
 
@@ -202,7 +208,7 @@ impl From<PublicKey> for String {
 /// A node, named by its key.
 pub type NodeId = PublicKey;
 
-/// An organisation, named by its root key.
+/// An organisation, named by its first root key. Its root may be another one by now ([`crate::trust`]).
 pub type OrgId = PublicKey;
 
 /// An Ed25519 signature.

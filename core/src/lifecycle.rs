@@ -49,10 +49,20 @@ pub struct Standing {
     pub notice: Cid,
     /// What it does.
     pub effect: Effect,
-    /// Who signed it.
+    /// Who signed it. That they may speak of the publisher's evidence was checked before it was kept.
     pub signer: NodeId,
+    /// Whose evidence it speaks of.
+    pub publisher: NodeId,
     /// Its publisher's organisation.
     pub org: OrgId,
+}
+
+impl Standing {
+    /// Whether it speaks of what this publisher published. A root says itself of which organisation the publisher is, so
+    /// where that is not known only the publisher's own word counts.
+    pub fn speaks_of(&self, publisher: &NodeId, org: Option<&OrgId>) -> bool {
+        self.publisher == *publisher && (self.signer == *publisher || org == Some(&self.org))
+    }
 }
 
 /// What stands against a source at one moment, from the notices that name it in the order of their log.
@@ -61,29 +71,29 @@ pub struct Standing {
 /// matter: the result is the same for every order of delivery.
 pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>) -> Vec<Standing> {
     let mut against: BTreeMap<Cid, Standing> = BTreeMap::new();
-    let mut lifted: BTreeSet<(Cid, OrgId)> = BTreeSet::new();
+    let mut lifted: BTreeSet<(Cid, NodeId, OrgId)> = BTreeSet::new();
     for (cid, notice, signer) in notices {
         match notice.kind.effect() {
-            // Only the organisation that issued a notice lifts it.
-            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.org))),
+            // Only who may speak for the same evidence lifts a notice, or a colleague could lift it by speaking of his own.
+            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.publisher, notice.org))),
             effect => {
-                against.insert(cid, Standing { notice: cid, effect, signer, org: notice.org });
+                let (publisher, org) = (notice.publisher, notice.org);
+                against.insert(cid, Standing { notice: cid, effect, signer, publisher, org });
             }
         }
     }
-    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.org))).collect()
+    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.publisher, s.org))).collect()
 }
 
-/// Whether a unit may become active: the notices that name its source by CID count if their signer may speak for
-/// `publisher`; those that know its text by fingerprint count always.
+/// Whether a unit may become active: the notices that name its source by CID count if they speak of what `publisher`
+/// published; those that know its text by fingerprint count always.
 pub fn may_become_active(
     by_cid: &[Standing],
     by_text: &[Standing],
     publisher: &NodeId,
     org: &OrgId,
 ) -> Result<(), Cid> {
-    let speaks = |s: &&Standing| s.signer == *publisher || s.signer == *org;
-    let named = by_cid.iter().filter(speaks).find(|s| s.effect == Effect::Withdraw);
+    let named = by_cid.iter().find(|s| s.speaks_of(publisher, Some(org)) && s.effect == Effect::Withdraw);
     let known = by_text.iter().find(|s| s.effect == Effect::Withdraw);
     match named.or(known) {
         Some(standing) => Err(standing.notice),
@@ -139,6 +149,9 @@ mod tests {
             Ok(()),
             "nobody takes back what is not theirs"
         );
+        let colleague = Notice { publisher: key(3), ..lift.clone() };
+        let after = standing([(cid(10), &retraction, key(1)), (cid(11), &colleague, key(3))]);
+        assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Err(cid(10)), "nobody lifts what is not theirs");
         let after = standing([(cid(10), &retraction, key(1)), (cid(11), &lift, key(1))]);
         assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Ok(()));
     }

@@ -32,6 +32,7 @@ mod logs;
 mod metrics;
 mod offline;
 mod output;
+mod passphrase;
 mod problem;
 mod progress;
 mod serve;

@@ -223,6 +223,7 @@ fn sealed(issued_at: Timestamp, as_of: Option<Timestamp>) -> Vec<u8> {
         distance: 0,
         sensitivity: Sensitivity::Public,
         caution: None,
+        trust: None,
     }];
     let mut log = CompactRange::new();
     log.append(leaf_hash(b"entry"));

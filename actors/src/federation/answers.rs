@@ -7,7 +7,7 @@ use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::Signed;
 use plumb_core::log::leaf_hash;
-use plumb_core::trust::{Certificate, is_signed_by_its_root, requester_of};
+use plumb_core::trust::{Capability, Certificate, Place, TrustError, requester_of};
 use plumb_federation::driver::Protocol;
 use plumb_federation::protocol::log_sync::page;
 use plumb_federation::wire::WireError;
@@ -64,6 +64,9 @@ async fn search(premises: Arc<Premises>, certificate: Signed<Certificate>, reque
         SearchRequest::Hits(asked) => asked.id,
         SearchRequest::Unknown(_) => 0,
     };
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Search) {
+        return SearchResponse::Denied { id, reason: why };
+    }
     let found = blocking(move || {
         let requester = requester_of(certificate.value());
         match request {
@@ -97,6 +100,9 @@ async fn search(premises: Arc<Premises>, certificate: Signed<Certificate>, reque
 }
 
 async fn blocks(premises: Arc<Premises>, certificate: Signed<Certificate>, request: BlocksRequest) -> BlocksResponse {
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Content) {
+        return BlocksResponse::Denied { reason: why };
+    }
     let gathered = blocking(move || {
         let requester = requester_of(certificate.value());
         Ok(Blocks::gather(&request, |cid| {
@@ -161,15 +167,17 @@ async fn notice(
     };
     let result = match request {
         NoticeRequest::Deliver { notice, certificate } => {
-            // Who passes it on does not matter; who published it does.
-            let known = is_signed_by_its_root(&certificate)
-                && premises.roots().pins(&certificate.value().org)
-                && certificate.value().node == notice.value().publisher;
-            if !known {
-                let why = "the notice is of a publisher whose organisation is not trusted here";
-                return NoticeResponse::Refused { reason: reason(why) };
-            }
-            let apply = ApplyNotice { notice: Box::new(notice) };
+            // Who passes it on does not matter; whose it is does.
+            let vouched = match premises.vouch(&certificate) {
+                Ok(()) => Some(Box::new(certificate)),
+                Err(TrustError::NotSignedByRoot | TrustError::UnknownRoot { .. }) => {
+                    let why = "the notice is of a publisher whose organisation is not trusted here";
+                    return NoticeResponse::Refused { reason: reason(why) };
+                }
+                // Its publisher may be known here by another certificate.
+                Err(_) => None,
+            };
+            let apply = ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown };
             door.ask(apply, crate::DEADLINE).await.map(NoticeResponse::Acknowledged)
         }
         NoticeRequest::Receipt(receipt) => {

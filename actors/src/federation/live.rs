@@ -8,29 +8,31 @@ use actix::prelude::*;
 use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, Place};
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
 use plumb_federation::protocol::{Admission, Delivery, LogSync, admission, delivery, log_sync};
 use plumb_federation::wire::gossip::{Gossip, TOPIC};
 use plumb_federation::wire::hello::{Hello, HelloResponse};
 use plumb_federation::wire::log::{Heads, LogRequest, LogResponse};
-use plumb_federation::wire::log_entry::LogEntry;
 use plumb_federation::wire::log_state::LogState;
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
-use super::{Federation, Link, answers, receipts};
+use super::{Federation, Link, answers, entries, receipts};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept::{self, LogHead};
 use crate::premises::{Premises, blocking};
-use crate::verification::{ApplyNotice, NoteAcknowledgement, Verification};
+use crate::verification::{NoteAcknowledgement, Statement, TakeUp, Verification};
 
 /// How long one exchange of the background may take.
 const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a hello may take.
 const HELLO: Duration = Duration::from_secs(8);
+/// How long a stranger that is refused stays connected, so that it hears why: closing at once would overtake the answer
+/// to its hello. It can ask nothing meanwhile.
+const LINGER: Duration = Duration::from_secs(1);
 /// Gossip is tried so often; what it does not reach, the sync does.
 const GOSSIP_TRIES: usize = 5;
 /// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
@@ -58,6 +60,8 @@ pub(super) enum Turn {
     SendReceipts(NodeId),
     /// The trusted organisations changed.
     RootsChanged,
+    /// A stranger that was refused has had time to hear why.
+    HangUp(NodeId),
     /// Time passed.
     Tick,
 }
@@ -75,6 +79,8 @@ pub(super) struct Live {
     hellos: BTreeMap<NodeId, RequestToken>,
     /// Why a peer was refused, for the operator.
     remarks: BTreeMap<NodeId, String>,
+    /// The same as a stable word, where a certificate is the reason.
+    codes: BTreeMap<NodeId, String>,
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
@@ -117,6 +123,7 @@ impl Live {
             admitted: BTreeMap::new(),
             hellos: BTreeMap::new(),
             remarks: BTreeMap::new(),
+            codes: BTreeMap::new(),
             gossip: None,
             confirmed,
         })
@@ -132,6 +139,11 @@ impl Live {
         &self.remarks
     }
 
+    /// Why peers were refused, as stable words.
+    pub fn codes(&self) -> &BTreeMap<NodeId, String> {
+        &self.codes
+    }
+
     /// One turn.
     pub fn turn(&mut self, now: Timestamp, turn: Turn, me: &Addr<Federation>) {
         match turn {
@@ -144,10 +156,17 @@ impl Live {
             Turn::SendReceipts(giver) => self.send_receipts(giver),
             Turn::RootsChanged => {
                 let roots = self.premises.roots();
+                self.remarks.clear();
+                self.codes.clear();
                 self.admission(now, admission::Event::RootsChanged { roots: roots.clone() }, me);
                 self.log(now, log_sync::Event::RootsChanged { roots }, me);
-                self.remarks.clear();
                 self.redial();
+            }
+            Turn::HangUp(peer) => {
+                if self.admission.permitted(&peer).is_none() {
+                    let network = self.link.network.clone();
+                    actix::spawn(async move { network.disconnect(peer).await });
+                }
             }
             Turn::Tick => {
                 self.admission(now, admission::Event::Tick, me);
@@ -241,7 +260,35 @@ impl Live {
         });
     }
 
+    /// What the certificate of a hello says of its organisation's roots is taken up, whether or not it admits: a rotation
+    /// that contradicts another one is seen nowhere else.
+    fn learn(&self, event: &admission::Event) {
+        let certificate = match event {
+            admission::Event::HelloAsked { hello, .. }
+            | admission::Event::HelloAnswered { response: HelloResponse::Hello(hello), .. } => &hello.certificate,
+            _ => return,
+        };
+        let roots = self.premises.roots();
+        let admitted: Vec<_> = self.admitted.values().map(|c| (c.cid(), *c.signer())).collect();
+        for rotation in certificate.value().rotations().unwrap_or_default() {
+            if !roots.pins(&rotation.value().org) || roots.history.has(&rotation) {
+                continue;
+            }
+            let (verification, by) = (self.verification.clone(), certificate.value().node.to_string());
+            let (statement, admitted) = (Statement::Rotation(rotation), admitted.clone());
+            actix::spawn(async move {
+                let Some(door) = verification.get() else { return };
+                let ask = TakeUp { by, statement, place: Place::Shown, admitted, is_ours: false };
+                if let Err(error) = door.ask(ask, crate::DEADLINE).await {
+                    tracing::warn!(%error, "a rotation was not taken up");
+                }
+            });
+        }
+    }
+
     fn admission(&mut self, now: Timestamp, event: admission::Event, me: &Addr<Federation>) {
+        self.learn(&event);
+        let mut was_admitted = None;
         for action in self.admission.handle(now, event) {
             let network = self.link.network.clone();
             match action {
@@ -283,6 +330,7 @@ impl Live {
                     tracing::info!(%peer, organisation = certificate.value().org_name, "admitted");
                     self.admitted.insert(peer, certificate);
                     self.remarks.remove(&peer);
+                    self.codes.remove(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let me = me.clone();
                     actix::spawn(async move {
@@ -294,17 +342,36 @@ impl Live {
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    was_admitted = Some(peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);
                 }
-                admission::Action::Close { peer, reason } => self.close(peer, &reason),
+                admission::Action::Close { peer, reason } => self.close(peer, &reason, was_admitted == Some(peer), me),
             }
         }
     }
 
-    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
+    fn close(
+        &mut self,
+        peer: NodeId,
+        reason: &admission::CloseReason,
+        was_admitted: bool,
+        me: &Addr<Federation>,
+    ) {
         self.remark(peer, reason.to_string());
+        match reason.code().filter(|_| self.remarks.contains_key(&peer)) {
+            Some(code) => drop(self.codes.insert(peer, code.to_string())),
+            None => drop(self.codes.remove(&peer)),
+        }
         tracing::info!(%peer, %reason, "closed");
+        if matches!(reason, admission::CloseReason::Untrusted(_)) && !was_admitted {
+            let me = me.clone();
+            actix::spawn(async move {
+                tokio::time::sleep(LINGER).await;
+                let _ = me.send(Turn::HangUp(peer)).await;
+            });
+            return;
+        }
         let network = self.link.network.clone();
         // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
         // operator.
@@ -512,13 +579,12 @@ impl Live {
             let request = blocking(move || {
                 let absent = || NodeError::NotFound(notice.to_string());
                 let signed = kept::notice(&premises.store, &notice)?.ok_or_else(absent)?.open()?;
-                let publisher = signed.value().publisher;
-                let certificate = if publisher == premises.node() {
-                    premises.certificate.clone()
-                } else {
-                    let head = kept::log_head(&premises.store, &premises.node(), &publisher)?;
-                    head.ok_or_else(absent)?.state.certificate
+                // Of whoever signed it, if that is a node: the publisher, or its successor.
+                let certificate = match premises.certificate_of(signed.signer())? {
+                    Some(certificate) => Some(certificate),
+                    None => premises.certificate_of(&signed.value().publisher)?,
                 };
+                let certificate = certificate.ok_or_else(absent)?;
                 Ok(NoticeRequest::Deliver { notice: signed, certificate }.encode())
             })
             .await;
@@ -583,19 +649,8 @@ async fn take_entries(
     state: LogState,
 ) -> Result<(), NodeError> {
     let publisher = state.publisher;
-    for entry in &entries {
-        let Ok(LogEntry::Notice(notice)) = LogEntry::decode(entry) else { continue };
-        if notice.value().publisher != publisher {
-            tracing::warn!(%publisher, "a log holds a notice for another publisher; it is kept and not applied");
-            continue;
-        }
-        let door = verification.get().ok_or(NodeError::Offline)?;
-        match door.ask(ApplyNotice { notice: Box::new(notice) }, crate::DEADLINE).await {
-            Ok(_) => {}
-            Err(NodeError::Denied(reason)) => tracing::warn!(%publisher, reason, "a notice was not applied"),
-            Err(error) => return Err(error),
-        }
-    }
+    let door = verification.get().ok_or(NodeError::Offline)?;
+    entries::apply(&premises, &door, from, &entries, &state).await?;
     blocking(move || {
         let what = format!("{} entries from {from}", entries.len());
         let mut change = Change::new(premises.event(&publisher.to_string(), "log.sync", publisher, "ok", what));

@@ -79,6 +79,7 @@ impl Handler<AwaitPeers> for Federation {
 struct Known {
     admitted: BTreeMap<NodeId, Signed<Certificate>>,
     remarks: BTreeMap<NodeId, String>,
+    codes: BTreeMap<NodeId, String>,
 }
 
 impl Federation {
@@ -86,6 +87,7 @@ impl Federation {
         Known {
             admitted: self.live.as_ref().map(|l| l.admitted()).unwrap_or_default(),
             remarks: self.live.as_ref().map(|l| l.remarks().clone()).unwrap_or_default(),
+            codes: self.live.as_ref().map(|l| l.codes().clone()).unwrap_or_default(),
         }
     }
 }
@@ -105,13 +107,18 @@ async fn view(
             if certified.node == own {
                 continue;
             }
+            let judged = premises.roots().admit(&certified.node, &head.state.certificate, premises.now()).err();
+            let forked = "it showed two histories of its log; nothing more is taken from it";
             let view = PeerView {
                 node: certified.node.to_string(),
                 organisation: Some(certified.org_name.clone()),
                 department: Some(certified.department.slug().to_string()),
                 state: "away".to_string(),
-                detail: kept::is_forked(&premises.store, &certified.node)?
-                    .then(|| "it showed two histories of its log; nothing more is taken from it".to_string()),
+                detail: match kept::is_forked(&premises.store, &certified.node)? {
+                    true => Some(forked.to_string()),
+                    false => judged.as_ref().map(ToString::to_string),
+                },
+                reason: judged.map(|error| error.code().to_string()),
                 addresses: Vec::new(),
                 log_size: head.state.range.size(),
                 log_as_of: Some(head.as_of.to_string()),
@@ -124,6 +131,7 @@ async fn view(
             view.addresses = peer.addrs.iter().map(ToString::to_string).collect();
             // A peer is known by its certificate before its log is.
             if let Some(certificate) = known.admitted.get(&peer.node) {
+                view.reason = None;
                 view.organisation = Some(certificate.value().org_name.clone());
                 view.department = Some(certificate.value().department.slug().to_string());
             }
@@ -133,6 +141,9 @@ async fn view(
             if view.state != "admitted" {
                 view.state = "refused".to_string();
                 view.detail.get_or_insert(remark);
+                if view.reason.is_none() {
+                    view.reason = known.codes.get(&node).cloned();
+                }
             }
         }
         Ok(PeersView { node: own.to_string(), listening, peers: views.into_values().collect() })
@@ -147,6 +158,7 @@ fn unknown(node: &NodeId) -> PeerView {
         department: None,
         state: "away".to_string(),
         detail: None,
+        reason: None,
         addresses: Vec::new(),
         log_size: 0,
         log_as_of: None,

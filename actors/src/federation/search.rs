@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, Incoming};
 use plumb_federation::driver::Protocol;
 use plumb_federation::protocol::search::{Action, Event, FederatedSearch, Outcome, PeerState};
 use plumb_federation::wire::search::SearchResponse;
@@ -18,13 +18,14 @@ use crate::kept;
 use crate::premises::{Premises, blocking};
 use crate::retrieval::PeerCoverage;
 
-/// Asks every admitted peer.
+/// Asks every admitted peer whose evidence is let in.
 pub(super) async fn run(
     premises: Arc<Premises>,
     link: Link,
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    mut admitted: BTreeMap<NodeId, Signed<Certificate>>,
     ask: SearchPeers,
 ) -> Result<PeerResults, NodeError> {
+    admitted.retain(|_, certificate| premises.lets_in(&certificate.value().org) == Incoming::Full);
     let deadline_ms = u32::try_from(ask.deadline.0).unwrap_or(u32::MAX);
     let k = u32::try_from(ask.k).unwrap_or(u32::MAX);
     let begun = FederatedSearch::start(

@@ -3,7 +3,8 @@
 use actix::prelude::*;
 use cid::Cid;
 use plumb_core::content::SourceRecord;
-use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::identity::NodeId;
+use plumb_core::exchange::{CertificateState, BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
 use plumb_core::notice::Effect;
 
 use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
@@ -31,7 +32,17 @@ pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, 
             SourceStatus::Unknown
         }
     };
-    let verified = verify(car, &Knowledge { now: premises.now(), roots: &roots, status: &status });
+    let logged = |issuer: &NodeId, bundle: &Cid| {
+        match kept::bundle_position(&premises.store, &premises.node(), issuer, bundle) {
+            Ok(position) => position,
+            Err(error) => {
+                failed.borrow_mut().get_or_insert(error.into());
+                None
+            }
+        }
+    };
+    let knowledge = Knowledge { now: premises.now(), roots: &roots, status: &status, logged: &logged };
+    let verified = verify(car, &knowledge);
     match failed.into_inner() {
         Some(error) => Err(error),
         None => Ok(verified),
@@ -45,8 +56,9 @@ fn status_of(premises: &Premises, cid: &Cid, record: &SourceRecord) -> Result<So
     let own = premises.node();
     let head = kept::log_head(&premises.store, &own, &record.publisher)?;
     let org = head.as_ref().map(|head| head.state.certificate.value().org);
+    let org = if record.publisher == own { Some(premises.org()) } else { org };
     // Only whoever may speak for the source counts; a name alone can be used by anybody.
-    let mut speaks = by_name.iter().filter(|s| s.signer == record.publisher || Some(s.signer) == org);
+    let mut speaks = by_name.iter().filter(|s| s.speaks_of(&record.publisher, org.as_ref()));
     if let Some(standing) = speaks.clone().find(|s| s.effect == Effect::Withdraw) {
         return Ok(SourceStatus::Withdrawn(standing.notice));
     }
@@ -72,6 +84,7 @@ impl VerdictView {
             organisation: None,
             organisation_name: None,
             organisation_is_trusted: false,
+            certificate: None,
             issued_at: None,
             query: None,
             checks: Vec::new(),
@@ -80,9 +93,22 @@ impl VerdictView {
         };
         let verified = match result {
             Ok(verified) => verified,
-            Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
+            Err(error) => {
+                let certificate = match error {
+                    BundleError::Issued(error) => Some(error.code().to_string()),
+                    _ => None,
+                };
+                return VerdictView { summary: format!("not authentic: {error}"), certificate, ..empty };
+            }
         };
         let (verdict, exit_code, summary, as_of) = match &verified.verdict {
+            Verdict::Unconfirmed { .. } if verified.certificate_state == CertificateState::Retired => (
+                "unconfirmed",
+                5,
+                "authentic; the root of its issuer has retired since, and whether it was issued before is unknown here"
+                    .to_string(),
+                None,
+            ),
             Verdict::Current { as_of } => {
                 ("authentic", 0, format!("authentic, and current as of {as_of}"), Some(as_of.to_string()))
             }
@@ -114,6 +140,7 @@ impl VerdictView {
             organisation: Some(verified.bundle.org.to_string()),
             organisation_name: Some(verified.certificate.value().org_name.clone()),
             organisation_is_trusted: verified.root_is_trusted,
+            certificate: Some(verified.certificate_state.as_str().to_string()),
             issued_at: Some(verified.bundle.issued_at.to_string()),
             query: Some(verified.bundle.query.clone()),
             checks: verified.checks.iter().map(|c| c.what.clone()).collect(),

@@ -4,14 +4,38 @@ use std::collections::BTreeMap;
 
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::knowledge::UnitState;
+use plumb_core::lifecycle::Standing;
 use plumb_core::measure::Timestamp;
-use plumb_core::notice::{Effect, Notice, may_issue};
+use plumb_core::notice::{Effect, Notice};
+use plumb_core::trust::{Authority, Certificate, Place};
 use plumb_storage::{Change, Records, StorageError, unit};
 
 use crate::error::NodeError;
 use crate::grounding::APPEND_TRIES;
-use crate::kept::{self, KeptNotice, Obligation, SourceRow, SourceState};
+use crate::kept::{self, KeptNotice, Obligation, RefusedNotice, SourceRow, SourceState};
 use crate::premises::Premises;
+
+use super::authority::{denied, judge};
+
+/// Applies a notice that arrived. One whose signer has no right to it changes nothing, and is kept to be shown.
+pub(super) fn apply_arrived(
+    premises: &Premises,
+    signed: &Signed<Notice>,
+    shown: Option<&Signed<Certificate>>,
+    place: Place,
+) -> Result<KeptNotice, NodeError> {
+    let applied = apply(premises, signed, "federation", shown, place, None);
+    if let Err(NodeError::Denied(reason)) = &applied
+        && kept::refused(&premises.store, &signed.cid())?.is_none()
+    {
+        let signer = signed.signer().to_string();
+        let mut change = Change::new(premises.event(&signer, "notice.refuse", signed.cid(), "denied", reason));
+        let refused = RefusedNotice { signed: signed.to_bytes(), at: premises.now(), reason: reason.clone() };
+        kept::put_refused(&premises.store, &mut change, &signed.cid(), &refused)?;
+        premises.store.commit(change)?;
+    }
+    applied
+}
 
 /// Applies a notice: ours with the log entry that publishes it, or one that arrived. A notice that was applied before
 /// is answered with what it changed then.
@@ -19,13 +43,17 @@ pub(super) fn apply(
     premises: &Premises,
     signed: &Signed<Notice>,
     by: &str,
+    shown: Option<&Signed<Certificate>>,
+    place: Place,
     log_entry: Option<&[u8]>,
 ) -> Result<KeptNotice, NodeError> {
     for _ in 0..APPEND_TRIES {
         if let Some(kept) = kept::notice(&premises.store, &signed.cid())? {
             return Ok(kept);
         }
-        let (mut change, kept) = plan(premises, signed, by)?;
+        signed.value().check().map_err(denied)?;
+        let authority = judge(premises, signed, shown, place)?;
+        let (mut change, kept) = plan(premises, signed, by, authority)?;
         if let Some(entry) = log_entry {
             let entries = [entry.to_vec()];
             let (key, certificate) = (&premises.key, &premises.certificate);
@@ -45,20 +73,23 @@ pub(super) fn apply(
 }
 
 /// The transaction that applying a notice is.
-fn plan(premises: &Premises, signed: &Signed<Notice>, by: &str) -> Result<(Change, KeptNotice), NodeError> {
+fn plan(
+    premises: &Premises,
+    signed: &Signed<Notice>,
+    by: &str,
+    authority: Authority,
+) -> Result<(Change, KeptNotice), NodeError> {
     let (cid, notice, now) = (signed.cid(), signed.value(), premises.now());
-    notice.check().map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))?;
-    speaks_for_its_publisher(premises, signed)?;
-
     let mut targets: Vec<SourceRow> = Vec::new();
     for target in &notice.targets {
         let Some(row) = kept::source(&premises.store, target)? else { continue };
-        may_issue(signed, &row.publisher, Some(&row.org))
-            .map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))?;
+        if row.publisher != notice.publisher || row.org != notice.org {
+            return Err(denied(format!("{} published {target}, and {} did not", row.publisher, notice.publisher)));
+        }
         targets.push(row);
     }
     let event =
-        premises.event(by, "notice.apply", cid, "ok", format!("{}: {}", notice.kind.as_str(), notice.reason.as_str()));
+        premises.event(by, "notice.apply", cid, "ok", format!("{}: {}{}", notice.kind.as_str(), notice.reason.as_str(), right(authority)));
     let mut change = Change::new(event);
     let mut n_units = 0;
     for row in targets {
@@ -70,23 +101,19 @@ fn plan(premises: &Premises, signed: &Signed<Notice>, by: &str) -> Result<(Chang
     }
     let kept = KeptNotice { signed: signed.to_bytes(), applied_at: now, n_units, n_answers };
     kept::put_notice(&mut change, &cid, &kept);
+    kept::forget_refused(&mut change, &cid);
     kept::bar(&mut change, &cid, notice);
     // Two actors may apply the same notice at once; one of them finds it applied.
     change.expect_absent(plumb_storage::Keyspace::Notices, &kept::notice_key(&cid));
     Ok((change, kept))
 }
 
-/// A notice is signed by the publisher that it names, or by the root of that publisher's organisation.
-fn speaks_for_its_publisher(premises: &Premises, signed: &Signed<Notice>) -> Result<(), NodeError> {
-    let notice = signed.value();
-    let head = kept::log_head(&premises.store, &premises.node(), &notice.publisher)?;
-    let org = if notice.publisher == premises.node() {
-        Some(premises.org())
-    } else {
-        head.map(|h| h.state.certificate.value().org)
-    };
-    may_issue(signed, &notice.publisher, org.as_ref())
-        .map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))
+fn right(authority: Authority) -> &'static str {
+    match authority {
+        Authority::Publisher => "",
+        Authority::Successor => ", by the publisher's successor",
+        Authority::Root => ", by the organisation's root",
+    }
 }
 
 /// Changes one source and its units. Returns how many units the notice concerns.
@@ -98,8 +125,8 @@ fn change_source(
     by: &str,
 ) -> Result<u64, NodeError> {
     let standing = kept::standing_with(&premises.store, &row.record, signed)?;
-    let speaks = |signer: &NodeId| *signer == row.publisher || *signer == row.org;
-    let withdrawn = standing.iter().find(|s| s.effect == Effect::Withdraw && speaks(&s.signer)).map(|s| s.notice);
+    let speaks = |s: &&Standing| s.effect == Effect::Withdraw && s.speaks_of(&row.publisher, Some(&row.org));
+    let withdrawn = standing.iter().find(speaks).map(|s| s.notice);
     let state = match (&row.state, withdrawn) {
         // A superseded version stays so, whatever is said of it.
         (SourceState::Superseded(newer), _) => SourceState::Superseded(*newer),

@@ -4,24 +4,62 @@ use std::collections::BTreeSet;
 
 use cid::Cid;
 use plumb_core::content::{Chunk, RawBlock, SourceRecord, parse_cid};
-use plumb_core::identity::Signed;
+use plumb_core::identity::{NodeId, OrgId, Signed};
 use plumb_core::lifecycle::fingerprints_of;
 use plumb_core::notice::{FINGERPRINTS_MAX, Notice, NoticeKind, NoticeTag};
+use plumb_core::trust::Place;
 use plumb_federation::wire::log_entry::LogEntry;
 use plumb_storage::Blocks;
 
 use super::PublishNotice;
 use super::apply::apply;
+use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::ingestion::find_sources;
 use crate::kept::{self, SourceRow};
 use crate::premises::Premises;
 
+/// In whose name a notice is to be signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// This node's: for what it published itself, and what those published whom it succeeds.
+    Node,
+    /// The root of its organisation: for what any of its nodes published.
+    Root,
+}
+
 /// Publishes. Returns the notice's name.
 pub(super) fn publish(premises: &Premises, ask: &PublishNotice) -> Result<Cid, NodeError> {
-    if !ask.caller.operator {
-        return Err(NodeError::Denied("only the operator of a node speaks for it; ask on its own machine".to_string()));
+    let notice = draft(premises, ask, Speaker::Node)?;
+    let signed = Signed::seal(notice, &premises.key)?;
+    publish_signed(premises, &ask.caller, &signed)
+}
+
+/// Publishes a notice that the root of the organisation signed elsewhere.
+pub(super) fn publish_signed(
+    premises: &Premises,
+    caller: &Caller,
+    signed: &Signed<Notice>,
+) -> Result<Cid, NodeError> {
+    operators_only(caller)?;
+    if signed.value().org != premises.org() {
+        return Err(NodeError::Denied("a node publishes notices of its own organisation only".to_string()));
     }
+    let entry = LogEntry::Notice(signed.clone()).encode();
+    apply(premises, signed, &caller.label(), Some(&premises.certificate), Place::Shown, Some(&entry))?;
+    Ok(signed.cid())
+}
+
+fn operators_only(caller: &Caller) -> Result<(), NodeError> {
+    if caller.operator {
+        return Ok(());
+    }
+    Err(NodeError::Denied("only the operator of a node speaks for it; ask on its own machine".to_string()))
+}
+
+/// A notice as it is to be signed.
+pub(super) fn draft(premises: &Premises, ask: &PublishNotice, speaker: Speaker) -> Result<Notice, NodeError> {
+    operators_only(&ask.caller)?;
     let mut notice = Notice {
         tag: NoticeTag,
         kind: ask.kind,
@@ -35,18 +73,29 @@ pub(super) fn publish(premises: &Premises, ask: &PublishNotice) -> Result<Cid, N
         issued_at: premises.now(),
     };
     if ask.kind == NoticeKind::Reinstatement {
-        reinstate(premises, ask, &mut notice)?;
+        reinstate(premises, ask, speaker, &mut notice)?;
     } else {
-        withdraw(premises, ask, &mut notice)?;
+        withdraw(premises, ask, speaker, &mut notice)?;
     }
     notice.check().map_err(|e| NodeError::Invalid(e.to_string()))?;
-    let signed = Signed::seal(notice, &premises.key)?;
-    let entry = LogEntry::Notice(signed.clone()).encode();
-    apply(premises, &signed, &ask.caller.label(), Some(&entry))?;
-    Ok(signed.cid())
+    Ok(notice)
 }
 
-fn reinstate(premises: &Premises, ask: &PublishNotice, notice: &mut Notice) -> Result<(), NodeError> {
+/// Whether whoever is to sign may speak of what a node published.
+fn may_speak(premises: &Premises, speaker: Speaker, publisher: &NodeId, org: &OrgId) -> bool {
+    let own = *publisher == premises.node();
+    match speaker {
+        Speaker::Node => own || premises.certificate.value().succeeds.contains(publisher),
+        Speaker::Root => own || *org == premises.org(),
+    }
+}
+
+fn reinstate(
+    premises: &Premises,
+    ask: &PublishNotice,
+    speaker: Speaker,
+    notice: &mut Notice,
+) -> Result<(), NodeError> {
     let [name] = ask.targets.as_slice() else {
         return Err(NodeError::Invalid("a reinstatement undoes one notice; name it by its CID".to_string()));
     };
@@ -54,17 +103,24 @@ fn reinstate(premises: &Premises, ask: &PublishNotice, notice: &mut Notice) -> R
     let undone = parse_cid(name).map_err(|_| absent())?;
     let kept = kept::notice(&premises.store, &undone)?.ok_or_else(absent)?;
     let signed = kept.open()?;
-    if signed.value().publisher != premises.node() {
+    if !may_speak(premises, speaker, &signed.value().publisher, &signed.value().org) {
         return Err(NodeError::Denied(format!("notice {undone} is not of this node, so this node cannot undo it")));
     }
+    notice.publisher = signed.value().publisher;
     notice.targets = signed.value().targets.clone();
     notice.undoes = Some(undone);
     Ok(())
 }
 
-fn withdraw(premises: &Premises, ask: &PublishNotice, notice: &mut Notice) -> Result<(), NodeError> {
+fn withdraw(
+    premises: &Premises,
+    ask: &PublishNotice,
+    speaker: Speaker,
+    notice: &mut Notice,
+) -> Result<(), NodeError> {
     let mut targets = BTreeSet::new();
     let mut fingerprints = BTreeSet::new();
+    let mut publishers = BTreeSet::new();
     for name in &ask.targets {
         let rows = find_sources(premises, name)?;
         let row = match rows.as_slice() {
@@ -77,14 +133,25 @@ fn withdraw(premises: &Premises, ask: &PublishNotice, notice: &mut Notice) -> Re
                 )));
             }
         };
-        if row.publisher != premises.node() {
+        if !may_speak(premises, speaker, &row.publisher, &row.org) {
             return Err(NodeError::Denied(format!(
-                "`{}` was published by {}; only its publisher may issue a notice for it",
+                "`{}` was published by {}; only its publisher, its successor or the root of its organisation may issue \
+                 a notice for it",
                 row.address, row.publisher
             )));
         }
+        publishers.insert(row.publisher);
         targets.insert(row.record);
         fingerprints.extend(texts_of(premises, row)?);
+    }
+    match publishers.into_iter().collect::<Vec<_>>().as_slice() {
+        [publisher] => notice.publisher = *publisher,
+        [] => {}
+        [..] => {
+            return Err(NodeError::Invalid(
+                "the sources have several publishers; publish a notice for each of them".to_string(),
+            ));
+        }
     }
     if fingerprints.len() > FINGERPRINTS_MAX {
         return Err(NodeError::Invalid(format!(

@@ -2,7 +2,7 @@
 
 use cid::Cid;
 use plumb_core::identity::Signed;
-use plumb_core::notice::Acknowledgement;
+use plumb_core::notice::{Acknowledgement, Notice};
 
 use super::{AppliedView, NoticeView, ObligationView, TargetView};
 use crate::error::NodeError;
@@ -11,9 +11,22 @@ use crate::premises::Premises;
 
 /// A notice with its obligations.
 pub(super) fn view(premises: &Premises, cid: &Cid) -> Result<NoticeView, NodeError> {
-    let kept = kept::notice(&premises.store, cid)?.ok_or_else(|| NodeError::NotFound(cid.to_string()))?;
-    let signed = kept.open()?;
-    let notice = signed.value();
+    if let Some(kept) = kept::notice(&premises.store, cid)? {
+        let applied =
+            AppliedView { at: kept.applied_at.to_string(), units: kept.n_units, answers: kept.n_answers };
+        return of(premises, &kept.open()?, Some(applied), None);
+    }
+    let refused = kept::refused(&premises.store, cid)?.ok_or_else(|| NodeError::NotFound(cid.to_string()))?;
+    of(premises, &refused.open()?, None, Some(refused.reason))
+}
+
+fn of(
+    premises: &Premises,
+    signed: &Signed<Notice>,
+    applied: Option<AppliedView>,
+    refused: Option<String>,
+) -> Result<NoticeView, NodeError> {
+    let (cid, notice) = (&signed.cid(), signed.value());
     let mut targets = Vec::new();
     for target in &notice.targets {
         let title = kept::source(&premises.store, target)?.map(|row| row.title);
@@ -33,7 +46,8 @@ pub(super) fn view(premises: &Premises, cid: &Cid) -> Result<NoticeView, NodeErr
         signer: signed.signer().to_string(),
         issued_at: notice.issued_at.to_string(),
         undoes: notice.undoes.map(|u| u.to_string()),
-        applied: Some(AppliedView { at: kept.applied_at.to_string(), units: kept.n_units, answers: kept.n_answers }),
+        applied,
+        refused,
         receipts,
     })
 }

@@ -5,19 +5,23 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
 use actix_web::{HttpResponse, get, post};
-use plumb_actors::verification::{ExportNotice, ListNotices, NoticeView, ObligationView, PublishNotice, ShowNotice};
+use plumb_actors::Caller;
+use plumb_actors::verification::{
+    DraftNotice, ExportNotice, ListNotices, NoticeView, ObligationView, PublishNotice, PublishSigned, ShowNotice,
+};
 use plumb_core::content::parse_cid;
+use plumb_core::identity::Signed;
 use plumb_core::notice::{NoticeKind, Reason as NoticeReason};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Page, QUICK, WORK};
 use crate::problem::Problem;
-use crate::serve::{Asker, Body, Key, Operator, Served};
+use crate::serve::{Asker, Body, Key, Operator, Served, Words};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(publish).service(list).service(show).service(signed).service(receipts);
+    config.service(publish).service(draft).service(publish_signed).service(list).service(show).service(signed).service(receipts);
 }
 
 /// What to publish.
@@ -52,19 +56,56 @@ async fn publish(
     key: Key,
     body: Body<NoticeRequest>,
 ) -> Result<HttpResponse, Problem> {
-    let NoticeRequest { kind, reason, note, targets } = body.value;
-    let message = PublishNotice {
-        caller: caller.clone(),
-        kind: kind.parse::<NoticeKind>()?,
-        reason: reason.parse::<NoticeReason>()?,
-        note,
-        targets,
-    };
+    let message = wish(caller.clone(), body.value)?;
     let work = async { Ok((StatusCode::OK, served.node.verification.ask(message, WORK).await?)) };
     served.replies.once(&caller, "notices", key, body.digest, work).await
 }
 
-/// Lists notices, newest first: own ones and those that arrived. Operator only.
+fn wish(caller: Caller, request: NoticeRequest) -> Result<PublishNotice, Problem> {
+    let NoticeRequest { kind, reason, note, targets } = request;
+    let (kind, reason) = (kind.parse::<NoticeKind>()?, reason.parse::<NoticeReason>()?);
+    Ok(PublishNotice { caller, kind, reason, note, targets })
+}
+
+/// Gives a notice as the root of the organisation is to sign it, in canonical DAG-CBOR: it may name what any node of the
+/// organisation published. Operator only.
+#[utoipa::path(
+    tag = "notices",
+    request_body = NoticeRequest,
+    responses(
+        (status = 200, body = Vec<u8>, content_type = "application/cbor"), (status = 400, body = Problem),
+        (status = 403, body = Problem), (status = 404, body = Problem),
+    )
+)]
+#[post("/v1/notices/draft")]
+async fn draft(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    body: Body<NoticeRequest>,
+) -> Result<HttpResponse, Problem> {
+    let message = DraftNotice { notice: wish(caller, body.value)? };
+    let bytes = served.node.verification.ask(message, WORK).await?;
+    Ok(HttpResponse::Ok().content_type("application/cbor").body(bytes))
+}
+
+/// Publishes a notice that the root of the organisation signed. Operator only.
+#[utoipa::path(
+    tag = "notices",
+    request_body(content = Vec<u8>, content_type = "application/cbor"),
+    responses((status = 200, body = NoticeView), (status = 400, body = Problem), (status = 403, body = Problem))
+)]
+#[post("/v1/notices/signed")]
+async fn publish_signed(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    words: Words,
+) -> Result<Json<NoticeView>, Problem> {
+    let notice = Signed::from_bytes(&words.0).map_err(|e| Problem::invalid(format!("it is no signed notice: {e}")))?;
+    let message = PublishSigned { caller, notice: Box::new(notice) };
+    Ok(Json(served.node.verification.ask(message, WORK).await?))
+}
+
+/// Lists notices, newest first: own ones, those that arrived, and those that were refused. Operator only.
 #[utoipa::path(tag = "notices", params(Page), responses((status = 200, body = Vec<NoticeView>), (status = 403, body = Problem)))]
 #[get("/v1/notices")]
 async fn list(served: Data<Served>, _operator: Operator, page: Query<Page>) -> Result<Json<Vec<NoticeView>>, Problem> {

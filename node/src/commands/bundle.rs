@@ -61,6 +61,9 @@ enum Verb {
         /// Take this signed notice into account; may be repeated. Implies --offline
         #[arg(long, value_name = "FILE")]
         notice: Vec<PathBuf>,
+        /// Take this rotation or revocation into account, as a root wrote it; may be repeated. Implies --offline
+        #[arg(long, value_name = "FILE")]
+        statement: Vec<PathBuf>,
     },
     /// Compose the answer of a bundle file again from its evidence, and compare
     Replay {
@@ -82,7 +85,9 @@ pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
     match args.verb {
         Verb::Export { bundle, out } => export(cx, &bundle, out).await,
         Verb::Show { file } => show(cx, &file),
-        Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
+        Verb::Verify { file, offline, trust, notice, statement } => {
+            verify(cx, &file, offline, &trust, &notice, &statement).await
+        }
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
         Verb::Import { file } => import(cx, &file).await,
     }
@@ -217,12 +222,15 @@ async fn verify(
     offline: bool,
     trust: &[OrgId],
     notices: &[PathBuf],
+    statements: &[PathBuf],
 ) -> anyhow::Result<Exit> {
     let car = offline::read_file(file)?;
-    let alone = offline || !trust.is_empty() || !notices.is_empty() || !cx.home()?.is_certified();
+    let named = !trust.is_empty() || !notices.is_empty() || !statements.is_empty();
+    let alone = offline || named || !cx.home()?.is_certified();
     let verdict: VerdictView = if alone {
         let notices = notices.iter().map(|f| offline::read_notice(f)).collect::<anyhow::Result<Vec<_>>>()?;
-        offline::verdict(&car, trust, &notices)
+        let statements = statements.iter().map(|f| offline::read_statement(f)).collect::<anyhow::Result<Vec<_>>>()?;
+        offline::verdict(&car, trust, &notices, &statements)
     } else {
         session::with_node(cx, async |client| client.post_file("/v1/bundles/verify", MEDIA_TYPE, car).await).await?
     };

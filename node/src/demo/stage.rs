@@ -9,7 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
+use rand::RngExt;
 use serde_json::Value;
+
+use crate::home::write_private;
 
 use super::process::{Outcome, Running, finish, poll};
 use super::report::Report;
@@ -175,6 +178,16 @@ impl Stage {
         open.and_then(|mut file| write!(file, "\n{lines}\n"))
             .with_context(|| format!("{} cannot be written", file.display()))?;
         self.report.exited(0)
+    }
+
+    /// Makes up a passphrase and writes it into a file that only its owner reads. Gives the file, as an argument.
+    pub fn secret(&mut self, name: &str) -> anyhow::Result<String> {
+        let file = self.root.join(name);
+        let random: [u8; 16] = rand::rng().random();
+        write_private(&file, multibase::Base::Base32Lower.encode(random).as_bytes())?;
+        let file = self.path(name);
+        self.value("passphrase", format!("a random one, in {}", self.short(&file)))?;
+        Ok(file)
     }
 
     /// Starts a node that dials these addresses, and waits until it is ready. Gives its process and what it said.
