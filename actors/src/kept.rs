@@ -8,6 +8,7 @@ mod answers;
 mod logs;
 mod notices;
 mod sources;
+mod teachings;
 mod trust;
 
 pub(crate) use accounts::{Token, tokens};
@@ -20,8 +21,12 @@ pub(crate) use notices::{
     notices, obligation, obligations, open_obligations, put_notice, put_obligation, put_receipt, put_refused, refused,
     refused_notices, standing_by_text, standing_on, standing_with,
 };
-pub(crate) use trust::{delete_pin, put_decision, put_pin, put_position, put_revocation, put_rotation, roots};
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use teachings::{
+    Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
+    received_teachings, sent_teaching, sent_to,
+};
+pub(crate) use trust::{delete_pin, put_decision, put_pin, put_position, put_revocation, put_rotation, roots};
 
 use plumb_core::measure::Timestamp;
 

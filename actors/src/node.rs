@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use actix::{Arbiter, ArbiterHandle};
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, SecretKey, Signed};
+use plumb_core::measure::Duration;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
 use plumb_sources::{Limits, Registry};
@@ -15,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::audit::Audit;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::federation::{Federation, Link};
+use crate::federation::{Federation, Link, SyncMode};
 use crate::gravity::Gravity;
 use crate::grounding::Grounding;
 use crate::ingestion::{Ingestion, Jobs};
@@ -52,6 +53,10 @@ pub struct NodeOptions {
     pub network: Option<plumb_federation::driver::Options>,
     /// Largest source that is taken in, in bytes.
     pub source_bytes_max: u64,
+    /// When teachings are sent to peers.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
 }
 
 /// A running node. It must be started inside an actix system.
@@ -100,7 +105,8 @@ impl Node {
             Some(network) => {
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
-                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap })
+                let (sync, sync_every) = (options.sync, options.sync_every);
+                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, sync, sync_every })
             }
         };
         Ok(Node::assemble(premises, jobs, link))

@@ -92,10 +92,8 @@ impl Handler<TakeUp> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let TakeUp { by, statement, place, admitted, is_ours } = ask;
-            let taken = blocking(move || {
-                statements::take_up(&premises, &statement, &by, place, &admitted, is_ours)
-            })
-            .await?;
+            let taken =
+                blocking(move || statements::take_up(&premises, &statement, &by, place, &admitted, is_ours)).await?;
             if taken.is_news {
                 federation.ask(RootsMoved, crate::DEADLINE).await?;
             }

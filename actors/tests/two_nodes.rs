@@ -54,6 +54,8 @@ async fn start(home: &Path, seed: u8, org: &str, department: &str, network: bool
         policy: DepartmentPolicy::default(),
         network: network.then(driver::Options::default),
         source_bytes_max: 64 << 20,
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     (Node::start(options).await.unwrap(), root)
 }
@@ -262,6 +264,8 @@ async fn start_again(home: &Path) -> Option<Node> {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     Node::start(options).await.ok()
 }

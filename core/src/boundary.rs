@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::identity::{EntityId, OrgId};
 use crate::knowledge::{KnowledgeUnit, WordError};
 
-pub use detect::{Category, Finding, classify, detect};
+pub use detect::{Category, FINDINGS_MAX, Finding, classify, detect};
 
 /// How sensitive something is, least first (BDY-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

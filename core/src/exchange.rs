@@ -7,6 +7,7 @@
 
 mod bundle;
 mod car;
+pub mod session;
 mod verify;
 
 pub use bundle::{

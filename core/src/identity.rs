@@ -62,6 +62,10 @@ pub enum Domain {
     Rotation,
     /// A root takes a node or a certificate back.
     Revocation,
+    /// A piece of knowledge that its origin offers to others.
+    Teaching,
+    /// A step on the way of such a piece.
+    Hop,
 }
 
 impl Domain {
@@ -76,6 +80,8 @@ impl Domain {
             Domain::Assertion => "plumb/assertion/1",
             Domain::Rotation => "plumb/rotation/1",
             Domain::Revocation => "plumb/revocation/1",
+            Domain::Teaching => "plumb/teaching/1",
+            Domain::Hop => "plumb/hop/1",
         }
     }
 

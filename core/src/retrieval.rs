@@ -15,7 +15,7 @@ use cid::Cid;
 use crate::content::Chunk;
 use crate::identity::NodeId;
 
-pub use bm25::{TermStats, bm25, idf_micro, ln_micro};
+pub use bm25::{StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
 pub use terms::{STOP_WORDS, TERM_BYTES_MAX, is_stop_word, terms};
 
 /// Most distinct terms of a query that are looked up; what follows is ignored and said so.

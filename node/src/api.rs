@@ -14,6 +14,7 @@ pub mod notices;
 pub mod peers;
 pub mod search;
 pub mod sources;
+pub mod teachings;
 pub mod tokens;
 pub mod trust;
 
@@ -54,6 +55,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(bundles::routes)
         .configure(notices::routes)
         .configure(peers::routes)
+        .configure(teachings::routes)
         .configure(trust::routes)
         .configure(audit::routes)
         .configure(gravity::routes)

@@ -10,8 +10,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
+use plumb_actors::federation::SyncMode;
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, EntityType};
+use plumb_core::measure::Duration;
 use serde::Deserialize;
 
 use crate::logs::Format;
@@ -42,6 +44,10 @@ pub struct Config {
     pub federation_bootstrap: Vec<String>,
     /// Whether nodes are found on the local network.
     pub federation_mdns: bool,
+    /// When knowledge is offered to peers.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
     /// What is let through where the matrix says "policy".
     pub policy: DepartmentPolicy,
     /// Largest source, in bytes.
@@ -129,6 +135,8 @@ impl Config {
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
             federation_mdns: resolved.flag("federation.mdns"),
+            sync: text("federation.sync")?.parse().context("federation.sync")?,
+            sync_every: Duration(number("federation.sync_every_ms")? as u64),
             policy: DepartmentPolicy {
                 restricted_within_department: resolved.flag("policy.restricted_within_department"),
             },
@@ -233,6 +241,7 @@ mod tests {
             ("person = \"person-mara\"", "person = \"person-nobody\"", "not among the [[people]]"),
             ("# listen = \"127.0.0.1:7411\"", "listen = \"here\"", "http.listen"),
             ("# requests_max = 64", "requests_max = 0", "limits.requests_max must be at least 1"),
+            ("# sync = \"query-only\"", "sync = \"always\"", "federation.sync"),
             ("# format = \"human\"", "format = \"xml\"", "log.format"),
             ("id = \"person-mara\"", "id = \"person-mara\"\nrole = \"boss\"", "people"),
             ("teams = []", "teams = [\"person-x\"]", "is not a team"),

@@ -76,12 +76,7 @@ fn roots_with(trusted: &[OrgId], statements: &[LogEntry]) -> Roots {
 }
 
 /// Verifies a bundle with nothing but the roots, the notices and the statements of roots that its reader names.
-pub fn verdict(
-    car: &[u8],
-    trusted: &[OrgId],
-    notices: &[Signed<Notice>],
-    statements: &[LogEntry],
-) -> VerdictView {
+pub fn verdict(car: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>], statements: &[LogEntry]) -> VerdictView {
     let roots = roots_with(trusted, statements);
     let unknown = |_: &Cid, _: &SourceRecord| SourceStatus::Unknown;
     let with = |status: &dyn Fn(&Cid, &SourceRecord) -> SourceStatus| {

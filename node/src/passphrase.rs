@@ -1,12 +1,14 @@
 //! Where the passphrase of a root key comes from: a file, the environment, or whoever sits at the terminal.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use rand::RngExt;
 
 use crate::exit::UsageError;
+use crate::home::write_private;
 
 /// The environment variable that may hold it.
 pub const VARIABLE: &str = "PLUMB_ROOT_PASSPHRASE";
@@ -74,6 +76,13 @@ impl PassphraseArgs {
         }
         Ok(passphrase)
     }
+}
+
+/// Makes up a passphrase and writes it into a file that only its owner reads. Gives the file, as an argument.
+pub fn make_passphrase(file: &Path) -> anyhow::Result<String> {
+    let random: [u8; 16] = rand::rng().random();
+    write_private(file, multibase::Base::Base32Lower.encode(random).as_bytes())?;
+    Ok(file.display().to_string())
 }
 
 fn prompt(text: &str) -> anyhow::Result<String> {

@@ -312,9 +312,7 @@ fn an_organisation_that_is_excluded_from_content_still_hears_what_becomes_of_wha
 
     let notice = operations.home.ok(&["retract", "pump.md", "--reason", "data-error"]);
     let notice = text(&notice, "/notice");
-    await_news("it hears of it", || {
-        hydrology.home.ok(&["answers", "show", &saved])["state"] == "retracted-source"
-    });
+    await_news("it hears of it", || hydrology.home.ok(&["answers", "show", &saved])["state"] == "retracted-source");
     await_news("it has confirmed that", || {
         let receipts = operations.home.ok(&["notices", "receipts", notice]);
         count(&receipts, "/holders") == 1 && count(&receipts, "/confirmed") == 1

@@ -7,7 +7,8 @@ use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::Signed;
 use plumb_core::log::leaf_hash;
-use plumb_core::trust::{Capability, Certificate, Place, TrustError, requester_of};
+use plumb_core::propagation::Reply;
+use plumb_core::trust::{Capability, Certificate, Incoming, Place, TrustError, requester_of};
 use plumb_federation::driver::Protocol;
 use plumb_federation::protocol::log_sync::page;
 use plumb_federation::wire::WireError;
@@ -16,8 +17,10 @@ use plumb_federation::wire::log::{LogRequest, LogResponse};
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_federation::wire::reason;
 use plumb_federation::wire::search::{HITS_MAX, Hit, SearchRequest, SearchResponse};
+use plumb_federation::wire::teach::{TeachRequest, TeachResponse};
 use plumb_storage::{Blocks as _, Change, Records, unit};
 
+use super::teaching;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
@@ -54,6 +57,10 @@ pub(super) async fn answer(
         Protocol::Notice => {
             let request = NoticeRequest::decode(&bytes)?;
             Ok(notice(premises, verification, request).await.encode())
+        }
+        Protocol::Teach => {
+            let request = TeachRequest::decode(&bytes)?;
+            Ok(teach(premises, certificate, request).await.encode())
         }
     }
 }
@@ -155,6 +162,27 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
         LogRequest::Heads(_) | LogRequest::Unknown(_) => Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS }),
     });
     answer.await.unwrap_or(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
+}
+
+async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, request: TeachRequest) -> TeachResponse {
+    let taken = blocking(move || match request {
+        TeachRequest::Offer(_) if premises.lets_in(&certificate.value().org) != Incoming::Full => {
+            let reason = "nothing but notices is let in from your organisation".to_string();
+            Ok(TeachResponse::Reply { reply: Reply::Rejected { reason }, n_pending: 0 })
+        }
+        TeachRequest::Offer(offer) => {
+            let (reply, n_pending) = teaching::take(&premises, &certificate, &offer)?;
+            Ok(TeachResponse::Reply { reply, n_pending })
+        }
+        TeachRequest::Unknown(unknown) => {
+            let reason = reason(&format!("`{}` is not known here", unknown.kind));
+            Ok(TeachResponse::Reply { reply: Reply::Rejected { reason }, n_pending: 0 })
+        }
+    });
+    taken.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "what a peer teaches could not be judged");
+        TeachResponse::Busy { retry_after_ms: RETRY_AFTER_MS }
+    })
 }
 
 async fn notice(

@@ -103,8 +103,7 @@ async fn earlier(
     let n_stored = usize::try_from(from).unwrap_or(usize::MAX);
     let n_new = usize::try_from(index - from).unwrap_or(usize::MAX);
     let (store, publisher) = (premises.clone(), *publisher);
-    let mut all =
-        blocking(move || Ok(kept::entries(&store.store, &store.node(), &publisher, 0, n_stored)?)).await?;
+    let mut all = blocking(move || Ok(kept::entries(&store.store, &store.node(), &publisher, 0, n_stored)?)).await?;
     all.extend(entries.iter().take(n_new).cloned());
     Ok(all)
 }

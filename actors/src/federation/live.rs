@@ -243,11 +243,16 @@ impl Live {
             return;
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let me = me.clone();
         actix::spawn(async move {
             match answers::answer(premises, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
+                    }
+                    // What was taken in from it is owed a receipt.
+                    if protocol == Protocol::Teach {
+                        let _ = me.send(Turn::SendReceipts(peer)).await;
                     }
                 }
                 // Whoever sends what cannot be read is not one of ours; the connection goes, and the stream with it.
@@ -351,17 +356,18 @@ impl Live {
         }
     }
 
-    fn close(
-        &mut self,
-        peer: NodeId,
-        reason: &admission::CloseReason,
-        was_admitted: bool,
-        me: &Addr<Federation>,
-    ) {
-        self.remark(peer, reason.to_string());
-        match reason.code().filter(|_| self.remarks.contains_key(&peer)) {
-            Some(code) => drop(self.codes.insert(peer, code.to_string())),
-            None => drop(self.codes.remove(&peer)),
+    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason, was_admitted: bool, me: &Addr<Federation>) {
+        // A hello that broke off says nothing of who it was with: its address is tried again, and what was found out about
+        // the peer before stays said. A refusal waits for an operator.
+        let is_passing = matches!(
+            reason,
+            admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
+        );
+        if !(is_passing && self.codes.contains_key(&peer)) {
+            self.remark(peer, reason.to_string());
+        }
+        if let Some(code) = reason.code().filter(|_| self.remarks.contains_key(&peer)) {
+            self.codes.insert(peer, code.to_string());
         }
         tracing::info!(%peer, %reason, "closed");
         if matches!(reason, admission::CloseReason::Untrusted(_)) && !was_admitted {
@@ -373,12 +379,6 @@ impl Live {
             return;
         }
         let network = self.link.network.clone();
-        // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
-        // operator.
-        let is_passing = matches!(
-            reason,
-            admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
-        );
         actix::spawn(async move {
             let _ = if is_passing { network.close(peer).await } else { network.disconnect(peer).await };
         });

@@ -5,9 +5,7 @@ use plumb_core::identity::{OrgId, Signed};
 use plumb_core::trust::{Incoming, Outgoing, Pin, Roots};
 
 use super::live::Turn;
-use super::{
-    DistrustOrganisation, Federation, ListTrusted, RemovedView, RevokedView, TrustOrganisation, TrustedView,
-};
+use super::{DistrustOrganisation, Federation, ListTrusted, RemovedView, RevokedView, TrustOrganisation, TrustedView};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};

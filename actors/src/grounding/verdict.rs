@@ -3,8 +3,8 @@
 use actix::prelude::*;
 use cid::Cid;
 use plumb_core::content::SourceRecord;
+use plumb_core::exchange::{BundleError, CertificateState, Knowledge, SourceStatus, Verdict, Verified, verify};
 use plumb_core::identity::NodeId;
-use plumb_core::exchange::{CertificateState, BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
 use plumb_core::notice::Effect;
 
 use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
@@ -32,13 +32,16 @@ pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, 
             SourceStatus::Unknown
         }
     };
-    let logged = |issuer: &NodeId, bundle: &Cid| {
-        match kept::bundle_position(&premises.store, &premises.node(), issuer, bundle) {
-            Ok(position) => position,
-            Err(error) => {
-                failed.borrow_mut().get_or_insert(error.into());
-                None
-            }
+    let logged = |issuer: &NodeId, bundle: &Cid| match kept::bundle_position(
+        &premises.store,
+        &premises.node(),
+        issuer,
+        bundle,
+    ) {
+        Ok(position) => position,
+        Err(error) => {
+            failed.borrow_mut().get_or_insert(error.into());
+            None
         }
     };
     let knowledge = Knowledge { now: premises.now(), roots: &roots, status: &status, logged: &logged };

@@ -62,8 +62,7 @@ impl RefusedNotice {
 }
 
 fn open(signed: &[u8]) -> Result<Signed<Notice>, StorageError> {
-    Signed::from_bytes(signed)
-        .map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+    Signed::from_bytes(signed).map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
 }
 
 /// Most refused notices that are kept to be shown. Of more, only the audit log tells.
@@ -117,7 +116,10 @@ pub(crate) fn refused(store: &Store, cid: &Cid) -> Result<Option<RefusedNotice>,
 
 /// Notices that were refused.
 pub(crate) fn refused_notices(store: &Store) -> Result<Vec<RefusedNotice>, StorageError> {
-    store.rows(Keyspace::Notices, b"x").map(|row| plumb_storage::stored::decode(Keyspace::Notices, SHAPE, &row?.1)).collect()
+    store
+        .rows(Keyspace::Notices, b"x")
+        .map(|row| plumb_storage::stored::decode(Keyspace::Notices, SHAPE, &row?.1))
+        .collect()
 }
 
 /// Keeps a refused notice to be shown, if there is room.

@@ -58,11 +58,7 @@ pub(crate) fn delete_pin(change: &mut Change, org: &OrgId) {
 /// Keeps a rotation, and the certificates that were known before it was.
 pub(crate) fn put_rotation(change: &mut Change, rotation: &Rotation, known: &[Cid]) {
     let value = rotation.value();
-    change.put(
-        Keyspace::Peers,
-        &key(b'r', &[value.old.as_bytes(), value.new.as_bytes()]),
-        rotation.to_bytes(),
-    );
+    change.put(Keyspace::Peers, &key(b'r', &[value.old.as_bytes(), value.new.as_bytes()]), rotation.to_bytes());
     for certificate in known {
         change.put(Keyspace::Peers, &key(b'k', &[&certificate.to_bytes()]), Vec::new());
     }

@@ -42,15 +42,17 @@ fn blocks(premises: &Premises) -> Result<DoctorCheck, NodeError> {
     for cid in premises.store.damaged_blocks() {
         damaged.push(cid?.to_string());
     }
-    let n = damaged.len();
+    let missing = premises.store.missing_blocks().collect::<Result<BTreeSet<Cid>, _>>()?;
+    let n = damaged.len() + missing.len();
+    damaged.extend(missing.iter().take(NAMED_MAX).map(Cid::to_string));
     damaged.truncate(NAMED_MAX);
     let problem = (n > 0).then(|| {
         format!(
-            "{n} blocks are not what their names say, among them {}; ingest or import their sources again",
+            "{n} blocks are missing or not what their names say, among them {}; ingest or import their sources again",
             damaged.join(", ")
         )
     });
-    Ok(check("blocks", problem, "every block hashes to its name".to_string()))
+    Ok(check("blocks", problem, "every block is there and hashes to its name".to_string()))
 }
 
 fn index_equals_store(premises: &Premises) -> Result<(DoctorCheck, u64, u64), NodeError> {

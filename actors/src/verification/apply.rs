@@ -88,8 +88,13 @@ fn plan(
         }
         targets.push(row);
     }
-    let event =
-        premises.event(by, "notice.apply", cid, "ok", format!("{}: {}{}", notice.kind.as_str(), notice.reason.as_str(), right(authority)));
+    let event = premises.event(
+        by,
+        "notice.apply",
+        cid,
+        "ok",
+        format!("{}: {}{}", notice.kind.as_str(), notice.reason.as_str(), right(authority)),
+    );
     let mut change = Change::new(event);
     let mut n_units = 0;
     for row in targets {

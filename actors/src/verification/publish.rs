@@ -36,11 +36,7 @@ pub(super) fn publish(premises: &Premises, ask: &PublishNotice) -> Result<Cid, N
 }
 
 /// Publishes a notice that the root of the organisation signed elsewhere.
-pub(super) fn publish_signed(
-    premises: &Premises,
-    caller: &Caller,
-    signed: &Signed<Notice>,
-) -> Result<Cid, NodeError> {
+pub(super) fn publish_signed(premises: &Premises, caller: &Caller, signed: &Signed<Notice>) -> Result<Cid, NodeError> {
     operators_only(caller)?;
     if signed.value().org != premises.org() {
         return Err(NodeError::Denied("a node publishes notices of its own organisation only".to_string()));
@@ -90,12 +86,7 @@ fn may_speak(premises: &Premises, speaker: Speaker, publisher: &NodeId, org: &Or
     }
 }
 
-fn reinstate(
-    premises: &Premises,
-    ask: &PublishNotice,
-    speaker: Speaker,
-    notice: &mut Notice,
-) -> Result<(), NodeError> {
+fn reinstate(premises: &Premises, ask: &PublishNotice, speaker: Speaker, notice: &mut Notice) -> Result<(), NodeError> {
     let [name] = ask.targets.as_slice() else {
         return Err(NodeError::Invalid("a reinstatement undoes one notice; name it by its CID".to_string()));
     };
@@ -112,12 +103,7 @@ fn reinstate(
     Ok(())
 }
 
-fn withdraw(
-    premises: &Premises,
-    ask: &PublishNotice,
-    speaker: Speaker,
-    notice: &mut Notice,
-) -> Result<(), NodeError> {
+fn withdraw(premises: &Premises, ask: &PublishNotice, speaker: Speaker, notice: &mut Notice) -> Result<(), NodeError> {
     let mut targets = BTreeSet::new();
     let mut fingerprints = BTreeSet::new();
     let mut publishers = BTreeSet::new();

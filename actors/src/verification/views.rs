@@ -12,8 +12,7 @@ use crate::premises::Premises;
 /// A notice with its obligations.
 pub(super) fn view(premises: &Premises, cid: &Cid) -> Result<NoticeView, NodeError> {
     if let Some(kept) = kept::notice(&premises.store, cid)? {
-        let applied =
-            AppliedView { at: kept.applied_at.to_string(), units: kept.n_units, answers: kept.n_answers };
+        let applied = AppliedView { at: kept.applied_at.to_string(), units: kept.n_units, answers: kept.n_answers };
         return of(premises, &kept.open()?, Some(applied), None);
     }
     let refused = kept::refused(&premises.store, cid)?.ok_or_else(|| NodeError::NotFound(cid.to_string()))?;

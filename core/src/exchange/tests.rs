@@ -126,8 +126,7 @@ fn issued(
     .unwrap();
     let department = "department-operations".parse().unwrap();
     let begin = Timestamp(NOW.0 + begins);
-    let certificate =
-        certify(&root(), "Northwater", node().public(), department, begin, Duration::days(1)).unwrap();
+    let certificate = certify(&root(), "Northwater", node().public(), department, begin, Duration::days(1)).unwrap();
     let file = RawBlock::raw(certificate.to_bytes());
     let bundle = Bundle { certificate: file.cid, issued_at: NOW, ..template.bundle.clone() };
     let signed = Signed::seal(bundle, &node()).unwrap();
@@ -166,7 +165,11 @@ fn a_bundle_is_judged_by_its_issuers_standing_when_it_was_issued() {
     use crate::trust::{Revocation, RevocationReason, RevocationTag, Rotation};
     let code = |code: &str| Err(code.to_string());
     let nothing = |_: &mut Roots, _: &Signed<Certificate>| {};
-    assert_eq!(issued(-1000, nothing, None), Ok(CertificateState::Valid), "it has expired since, which changes nothing");
+    assert_eq!(
+        issued(-1000, nothing, None),
+        Ok(CertificateState::Valid),
+        "it has expired since, which changes nothing"
+    );
     assert_eq!(issued(240_000, nothing, None), Ok(CertificateState::Valid), "minutes of skew change nothing");
     assert_eq!(issued(400_000, nothing, None), code("in_future"));
     assert_eq!(issued(-2 * 86_400_000, nothing, None), code("expired"));
@@ -229,9 +232,11 @@ fn every_single_byte_is_covered() {
 #[test]
 fn a_replay_gives_the_same_bytes() {
     let sealed = sealed(true);
-    let verified =
-        verify(&sealed.to_car(), &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None })
-            .unwrap();
+    let verified = verify(
+        &sealed.to_car(),
+        &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None },
+    )
+    .unwrap();
     let replayed = replay(&sealed.to_car()).unwrap();
     assert_eq!(replayed.cid, verified.bundle.answer);
     assert_eq!(replayed.bytes, sealed.blocks[&verified.bundle.answer]);

@@ -218,7 +218,9 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
     refuse_strays(root, &seal, &bundle, &blocks)?;
 
     let verdict = match judge(&bundle, &sources, knowledge) {
-        Verdict::Current { .. } if certificate_state == CertificateState::Retired => Verdict::Unconfirmed { since: None },
+        Verdict::Current { .. } if certificate_state == CertificateState::Retired => {
+            Verdict::Unconfirmed { since: None }
+        }
         verdict => verdict,
     };
     Ok(Verified {

@@ -208,7 +208,8 @@ impl History {
         let of_node = self.revocations.get(node)?;
         of_node.values().find(|revoked| {
             let value = revoked.statement.value();
-            let is_meant = value.org == *org && (value.certificate.is_none() || value.certificate.as_ref() == certificate);
+            let is_meant =
+                value.org == *org && (value.certificate.is_none() || value.certificate.as_ref() == certificate);
             let stands = match place {
                 Place::Logged { publisher, index } => publisher == *node && index < revoked.stands_before,
                 Place::Shown => false,

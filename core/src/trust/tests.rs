@@ -37,7 +37,12 @@ fn rotation(old: u8, new: u8) -> Rotation {
     Rotation::seal(did(1), &key(old), &key(new), NOW).unwrap()
 }
 
-fn revocation(root: u8, node: u8, certificate: Option<&Signed<Certificate>>, log_size: Option<u64>) -> Signed<Revocation> {
+fn revocation(
+    root: u8,
+    node: u8,
+    certificate: Option<&Signed<Certificate>>,
+    log_size: Option<u64>,
+) -> Signed<Revocation> {
     let value = Revocation {
         tag: RevocationTag,
         org: did(1),
@@ -87,7 +92,8 @@ fn a_changed_certificate_does_not_open() {
 #[test]
 fn what_a_certificate_lets_a_node_do_is_said_or_everything() {
     let all = certificate(1, &[], 2, terms());
-    let some = Terms { capabilities: Some(["search".into(), "later".into()].map(|c: String| c.into()).into()), ..terms() };
+    let some =
+        Terms { capabilities: Some(["search".into(), "later".into()].map(|c: String| c.into()).into()), ..terms() };
     let some = certificate(1, &[], 2, some);
     for capability in Capability::KNOWN {
         assert!(all.value().may(&capability));

@@ -79,6 +79,7 @@ pub(super) struct Behaviour {
     blocks: Gated<Requests>,
     log: Gated<Requests>,
     notice: Gated<Requests>,
+    teach: Gated<Requests>,
     gossip: Gated<gossipsub::Behaviour>,
     kad: Gated<kad::Behaviour<MemoryStore>>,
     identify: identify::Behaviour,
@@ -116,6 +117,7 @@ impl Behaviour {
             blocks: gated(Protocol::Blocks),
             log: gated(Protocol::Log),
             notice: gated(Protocol::Notice),
+            teach: gated(Protocol::Teach),
             gossip: Gated::new(gossip(keypair, limits)?, GOSSIP_DOOR),
             kad: Gated::new(kademlia(peer), KAD_DOOR),
             identify: identify::Behaviour::new(identify),
@@ -131,6 +133,7 @@ impl Behaviour {
             Protocol::Blocks => self.blocks.inner(),
             Protocol::Log => self.log.inner(),
             Protocol::Notice => self.notice.inner(),
+            Protocol::Teach => self.teach.inner(),
         }
     }
 
@@ -154,7 +157,7 @@ impl Behaviour {
 
     /// Tells every gate how a connected peer stands.
     pub(super) fn raise(&mut self, peer: PeerId, standing: Standing) {
-        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice] {
+        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice, &mut self.teach] {
             requests.raise(peer, standing);
         }
         self.gossip.raise(peer, standing);

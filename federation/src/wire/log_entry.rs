@@ -83,9 +83,11 @@ impl LogEntry {
                 let rotation = Rotation::from_bytes(&frame.body::<SignedV1>()?.signed).map_err(WireError::Rotation)?;
                 LogEntry::Rotation(rotation)
             }
-            "revocation" => {
-                LogEntry::Revocation(field::signed(&frame.body::<SignedV1>()?.signed, "revocation", REVOCATION_BYTES_MAX)?)
-            }
+            "revocation" => LogEntry::Revocation(field::signed(
+                &frame.body::<SignedV1>()?.signed,
+                "revocation",
+                REVOCATION_BYTES_MAX,
+            )?),
             _ => LogEntry::Unknown(frame.unknown()),
         })
     }

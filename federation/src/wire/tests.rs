@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
 use plumb_core::identity::{EntityId, SecretKey, Signed};
+use plumb_core::knowledge::KnowledgeType;
 use plumb_core::log::{Checkpoint, CompactRange, SignedCheckpoint, consistency_proof, leaf_hash, root_of};
-use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::measure::{Duration, Milli, Timestamp};
 use plumb_core::notice::{
     Acknowledgement, AcknowledgementTag, Notice, NoticeKind, NoticeTag, Reason, Receipt, ReceiptTag,
 };
+use plumb_core::propagation::{Reply, Taught, Teaching, TeachingTag};
 use plumb_core::retrieval::{Query, TermStats};
 use plumb_core::trust::{
     Capability, Certificate, Revocation, RevocationReason, RevocationTag, Rotation, Terms, certify, certify_under,
@@ -26,6 +28,7 @@ use super::log_entry::LogEntry;
 use super::log_state::LogState;
 use super::notice::{NoticeRequest, NoticeResponse};
 use super::search::{Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits};
+use super::teach::{Offer, TeachRequest, TeachResponse};
 use super::{Unknown, WireError};
 
 fn key(n: u8) -> SecretKey {
@@ -206,6 +209,24 @@ fn acknowledgement() -> Acknowledgement {
     }
 }
 
+fn offer() -> Offer {
+    let teaching = Teaching {
+        tag: TeachingTag,
+        chunk: chunk().cid,
+        source: source().cid,
+        kind: KnowledgeType::Decision,
+        sensitivity: Sensitivity::Internal,
+        confidence: Milli::new(920).unwrap(),
+        validated: true,
+        seen: 3,
+        at: Timestamp(7),
+    };
+    let teaching = Signed::seal(teaching, &key(2)).unwrap();
+    let taught = Taught::begin(teaching, &key(2), key(3).public(), Timestamp(8)).unwrap();
+    let taught = taught.pass_on(&key(3), key(4).public(), Timestamp(9)).unwrap();
+    Offer { taught, chunk: chunk(), source: source() }
+}
+
 /// One kind of message, seen from outside: whether bytes are one, and what they are encoded as.
 type Reread = fn(&[u8]) -> Result<Vec<u8>, WireError>;
 
@@ -236,6 +257,9 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
     let response_log: Reread = |b| LogResponse::decode(b).map(|m| m.encode());
     let request_notice: Reread = |b| NoticeRequest::decode(b).map(|m| m.encode());
     let response_notice: Reread = |b| NoticeResponse::decode(b).map(|m| m.encode());
+    let request_teach: Reread = |b| TeachRequest::decode(b).map(|m| m.encode());
+    let response_teach: Reread = |b| TeachResponse::decode(b).map(|m| m.encode());
+    let waits = Reply::PendingReview { against: chunk().cid };
     let gossiped: Reread = |b| Gossip::decode(b).map(|m| m.encode());
     let entry: Reread = |b| LogEntry::decode(b).map(|m| m.encode());
     let stored: Reread = |b| LogState::decode(b).map(|m| m.encode());
@@ -274,6 +298,9 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
         ("notice_accepted", NoticeResponse::Accepted.encode(), response_notice),
         ("notice_refused", NoticeResponse::Refused { reason: denied() }.encode(), response_notice),
         ("notice_busy", NoticeResponse::Busy { retry_after_ms: 250 }.encode(), response_notice),
+        ("teach_offer", TeachRequest::Offer(offer()).encode(), request_teach),
+        ("teach_reply", TeachResponse::Reply { reply: waits, n_pending: 7 }.encode(), response_teach),
+        ("teach_busy", TeachResponse::Busy { retry_after_ms: 250 }.encode(), response_teach),
         ("gossip", gossip.encode(), gossiped),
         ("log_entry_notice", LogEntry::Notice(notice()).encode(), entry),
         ("log_entry_bundle", LogEntry::Bundle { cid: block.cid }.encode(), entry),
@@ -327,7 +354,8 @@ fn a_refusal_may_have_a_code() {
 fn the_longest_certificate_fits() {
     use plumb_core::trust::{CAPABILITIES_MAX, ROTATIONS_MAX, SUCCEEDS_MAX};
     let keys: Vec<SecretKey> = (1..).map(key).take(ROTATIONS_MAX + 1).collect();
-    let rotate = |pair: &[SecretKey]| Rotation::seal(keys[0].public(), &pair[0], &pair[1], Timestamp(i64::MAX)).unwrap();
+    let rotate =
+        |pair: &[SecretKey]| Rotation::seal(keys[0].public(), &pair[0], &pair[1], Timestamp(i64::MAX)).unwrap();
     let line: Vec<Rotation> = keys.windows(2).map(rotate).collect();
     let terms = Terms {
         department: format!("department-{}", "d".repeat(180)).parse().unwrap(),
@@ -336,7 +364,8 @@ fn the_longest_certificate_fits() {
         validity: Duration::days(365),
     };
     let name = "n".repeat(200);
-    let longest = certify_under(keys.last().unwrap(), &line, &name, key(2).public(), terms, Timestamp(1 << 50)).unwrap();
+    let longest =
+        certify_under(keys.last().unwrap(), &line, &name, key(2).public(), terms, Timestamp(1 << 50)).unwrap();
     assert!(plumb_core::trust::is_signed_by_its_root(&longest));
     let entry = LogEntry::Certificate(longest).encode();
     assert!(matches!(LogEntry::decode(&entry), Ok(LogEntry::Certificate(_))), "{} bytes", entry.len());
@@ -549,7 +578,9 @@ fn limits_of_lists_and_texts_hold() {
     assert_eq!(limit(LogRequest::decode(&huge)), "bytes");
     // A reason is cut by whoever gives it.
     let refused = HelloResponse::Refused { reason: "ü".repeat(1000), code: None }.encode();
-    let HelloResponse::Refused { reason, .. } = HelloResponse::decode(&refused).unwrap() else { panic!("another kind") };
+    let HelloResponse::Refused { reason, .. } = HelloResponse::decode(&refused).unwrap() else {
+        panic!("another kind")
+    };
     assert_eq!(reason.len(), super::REASON_BYTES_MAX);
 }
 

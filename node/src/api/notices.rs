@@ -21,7 +21,14 @@ use crate::serve::{Asker, Body, Key, Operator, Served, Words};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(publish).service(draft).service(publish_signed).service(list).service(show).service(signed).service(receipts);
+    config
+        .service(publish)
+        .service(draft)
+        .service(publish_signed)
+        .service(list)
+        .service(show)
+        .service(signed)
+        .service(receipts);
 }
 
 /// What to publish.

@@ -68,9 +68,8 @@ pub struct TrustRequest {
 
 fn message(by: String, org: OrgId, levels: Levels) -> Result<TrustOrganisation, Problem> {
     let Levels { name, incoming, outgoing, weight } = levels;
-    let is_no_name = |name: &String| {
-        name.trim().is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control)
-    };
+    let is_no_name =
+        |name: &String| name.trim().is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control);
     if name.as_ref().is_some_and(is_no_name) {
         return Err(Problem::invalid(format!(
             "the name of an organisation has 1 to {NAME_BYTES_MAX} bytes on one line"
@@ -126,8 +125,7 @@ async fn remove(
     org: Path<String>,
     forget: Query<Forget>,
 ) -> Result<Json<RemovedView>, Problem> {
-    let message =
-        DistrustOrganisation { by: caller.label(), org: org.parse::<OrgId>()?, forget: forget.forget };
+    let message = DistrustOrganisation { by: caller.label(), org: org.parse::<OrgId>()?, forget: forget.forget };
     Ok(Json(served.node.federation.ask(message, WORK).await?))
 }
 
@@ -167,8 +165,7 @@ async fn take_up(
     let Some(statement) = Statement::of(&entry) else {
         return Err(Problem::invalid("it is neither a rotation nor a revocation"));
     };
-    let message =
-        TakeUp { by: caller.label(), statement, place: Place::Shown, admitted: Vec::new(), is_ours: true };
+    let message = TakeUp { by: caller.label(), statement, place: Place::Shown, admitted: Vec::new(), is_ours: true };
     let taken = served.node.verification.ask(message, WORK).await?;
     Ok(Json(StatementView {
         kind: kind.to_string(),

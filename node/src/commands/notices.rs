@@ -15,8 +15,8 @@ use crate::cli::Context;
 use crate::client::{escape, with_query};
 use crate::exit::{Exit, UsageError};
 use crate::home::{Root, write_atomically};
-use crate::passphrase::PassphraseArgs;
 use crate::output::{Table, count, line, short};
+use crate::passphrase::PassphraseArgs;
 use crate::{output, session};
 
 /// Publishes a notice.

@@ -145,9 +145,11 @@ enum Verb {
 fn reason(text: &str) -> Result<RevocationReason, String> {
     let Ok(reason) = text.parse::<RevocationReason>();
     match reason {
-        RevocationReason::Other(_) => Err("one of key-compromise, key-lost, superseded, affiliation-changed, cessation, \
+        RevocationReason::Other(_) => {
+            Err("one of key-compromise, key-lost, superseded, affiliation-changed, cessation, \
              privilege-withdrawn"
-            .to_string()),
+                .to_string())
+        }
         known => Ok(known),
     }
 }
@@ -389,13 +391,9 @@ struct RevokedView {
     published: bool,
 }
 
-async fn revoke(
-    cx: &Context,
-    root: &Root,
-    mut revocation: Revocation,
-    out: Option<PathBuf>,
-) -> anyhow::Result<Exit> {
-    let entry = |revocation: &Revocation| Ok::<_, anyhow::Error>(LogEntry::Revocation(root.sign(revocation.clone())?).encode());
+async fn revoke(cx: &Context, root: &Root, mut revocation: Revocation, out: Option<PathBuf>) -> anyhow::Result<Exit> {
+    let entry =
+        |revocation: &Revocation| Ok::<_, anyhow::Error>(LogEntry::Revocation(root.sign(revocation.clone())?).encode());
     let published = match &out {
         Some(file) => {
             write_new(file, &entry(&revocation)?)?;
@@ -454,12 +452,7 @@ struct RootView {
     file: PathBuf,
 }
 
-fn show_root(
-    cx: &Context,
-    dir: &Path,
-    rotation: Option<PathBuf>,
-    passphrase: &PassphraseArgs,
-) -> anyhow::Result<Exit> {
+fn show_root(cx: &Context, dir: &Path, rotation: Option<PathBuf>, passphrase: &PassphraseArgs) -> anyhow::Result<Exit> {
     let root = Root::open(dir, || passphrase.ask())?;
     if let Some(file) = rotation {
         let Some(last) = root.rotations().last() else { bail!("this root was never rotated") };

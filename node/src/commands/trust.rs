@@ -17,8 +17,7 @@ use crate::{offline, output, session};
 
 /// Trust.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  \
+#[command(after_help = "Examples:\n  \
     plumb trust add did:key:z6Mk… --name \"Halden Institute\"\n  \
     plumb trust set did:key:z6Mk… --outgoing none    no content for it; notices for what it holds all the same\n  \
     plumb trust set did:key:z6Mk… --incoming notices --weight 20\n  \
@@ -26,8 +25,7 @@ use crate::{offline, output, session};
     plumb trust rotate rotation.plumb                its root gave way to another one, and both signed that\n  \
     plumb trust settle did:key:z6Mk…                 of two rotations that contradict each other, follow this one\n  \
     plumb trust remove did:key:z6Mk…\n\n\
-    Get the root of another organisation from its people, not from the network."
-)]
+    Get the root of another organisation from its people, not from the network.")]
 pub struct TrustArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -121,8 +119,7 @@ pub async fn run(cx: &Context, args: TrustArgs) -> anyhow::Result<Exit> {
         Verb::Set { org, name, levels } => {
             let path = format!("/v1/trust/{}", escape(&org.to_string()));
             let request = levels.levels(name);
-            let view: TrustedView =
-                session::with_node(cx, async |client| client.patch(&path, &request).await).await?;
+            let view: TrustedView = session::with_node(cx, async |client| client.patch(&path, &request).await).await?;
             output::emit(cx.json, &view, || {
                 format!(
                     "`{}`: incoming {}, outgoing {}, weight {}. Notices for what it holds go out in any case.\n",
@@ -159,7 +156,8 @@ pub async fn run(cx: &Context, args: TrustArgs) -> anyhow::Result<Exit> {
                         remarks.push("this node's own".to_string());
                     }
                     if !t.rivals.is_empty() {
-                        remarks.push(format!("{} rivals for its root: decide with `plumb trust settle`", t.rivals.len()));
+                        remarks
+                            .push(format!("{} rivals for its root: decide with `plumb trust settle`", t.rivals.len()));
                     } else if t.roots.len() > 1 {
                         remarks.push(format!("rotated {} times", t.roots.len() - 1));
                     }

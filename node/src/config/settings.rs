@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 15] = [
+pub static SETTINGS: [Setting; 17] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
@@ -85,6 +85,18 @@ pub static SETTINGS: [Setting; 15] = [
         "Nodes to connect to from the start, as multiaddresses, best with /p2p/ at the end.",
     ),
     setting("federation.mdns", Kind::Flag, Preset::Flag(false), "Find and announce nodes on the local network."),
+    setting(
+        "federation.sync",
+        Kind::Text,
+        Preset::Text("query-only"),
+        "When knowledge is offered to peers: query-only (never by itself), background-sync or real-time-sync.",
+    ),
+    setting(
+        "federation.sync_every_ms",
+        Kind::Number,
+        Preset::Number(300_000),
+        "How often knowledge is offered in the background, in milliseconds.",
+    ),
     setting(
         "policy.restricted_within_department",
         Kind::Flag,

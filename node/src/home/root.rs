@@ -68,8 +68,7 @@ impl Root {
         if Root::folder(dir).is_some() {
             bail!("{} holds a root key already, and it is not written over", dir.display());
         }
-        let root =
-            Root { dir: dir.to_path_buf(), key: generate_key(), name: name.to_string(), rotations: Vec::new() };
+        let root = Root { dir: dir.to_path_buf(), key: generate_key(), name: name.to_string(), rotations: Vec::new() };
         match passphrase {
             Some(passphrase) => write_private(&dir.join(ROOT_FILE), &root.sealed(passphrase)?)?,
             None => {
@@ -179,8 +178,11 @@ impl Root {
     pub fn certify(&self, node: NodeId, terms: Terms) -> anyhow::Result<Signed<Certificate>> {
         let certificate = trust::certify_under(&self.key, &self.rotations, &self.name, node, terms, clock::now())?;
         if !certificate.value().is_within_limits() {
-            bail!("a certificate names at most {} capabilities and {} nodes that it succeeds",
-                trust::CAPABILITIES_MAX, trust::SUCCEEDS_MAX);
+            bail!(
+                "a certificate names at most {} capabilities and {} nodes that it succeeds",
+                trust::CAPABILITIES_MAX,
+                trust::SUCCEEDS_MAX
+            );
         }
         Ok(certificate)
     }

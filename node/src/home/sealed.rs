@@ -121,7 +121,10 @@ mod tests {
             Sealed { salt: "zz".into(), ..sealed.clone() },
             Sealed { passes: 0, ..sealed.clone() },
         ] {
-            assert!(matches!(changed.open("correct horse", b"Northwater"), Err(SealedError::Unknown(_))), "{changed:?}");
+            assert!(
+                matches!(changed.open("correct horse", b"Northwater"), Err(SealedError::Unknown(_))),
+                "{changed:?}"
+            );
         }
         let short = Sealed { seed: "00".into(), ..sealed };
         assert_eq!(short.open("correct horse", b"Northwater").unwrap_err(), SealedError::Passphrase);

@@ -107,7 +107,7 @@ fn a_root_lies_under_a_passphrase_and_is_rotated_under_it() {
     assert!(denied["detail"].as_str().unwrap().contains("passphrase"), "{denied}");
     let terms = ["--department", "laboratory", "--capability", "search", "--capability", "later", "--valid", "90d"];
     let certified = place.json(&[&certify[..], &[&right], &terms[..]].concat(), 0);
-    assert_eq!(certified["capabilities"], serde_json::json!(["later", "search"]));
+    assert_eq!(certified["capabilities"], serde_json::json!(["search", "later"]));
     let other = place.run(&[&certify[..], &[&right, "--department", "canteen"]].concat(), 1);
     assert!(other.stderr.contains("department-laboratory"), "{}", other.stderr);
 

@@ -113,6 +113,7 @@ impl Driver {
             BehaviourEvent::Blocks(event) => self.on_gated_event(Protocol::Blocks, event),
             BehaviourEvent::Log(event) => self.on_gated_event(Protocol::Log, event),
             BehaviourEvent::Notice(event) => self.on_gated_event(Protocol::Notice, event),
+            BehaviourEvent::Teach(event) => self.on_gated_event(Protocol::Teach, event),
             BehaviourEvent::Gossip(GatedEvent::Inner(gossipsub::Event::Message {
                 propagation_source,
                 message_id,

@@ -43,7 +43,7 @@ async fn hello_opens_the_way_for_both() {
 async fn a_request_that_overtakes_its_admission_waits_for_it() {
     let (mut a, mut b) = (Node::start(1).await, Node::start(2).await);
     connect(&mut a, &mut b, "tcp").await;
-    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, []);
+    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, Vec::<u8>::new());
     // Now `a` is sure of `b` and asks, while `b` still looks at the certificate.
     a.handle.admit(b.id()).await.unwrap();
     let (a_handle, b_id) = (a.handle.clone(), b.id());
@@ -62,7 +62,7 @@ async fn who_is_not_admitted_in_time_is_closed() {
     let hasty = |options: &mut Options| options.limits.admission_timeout = Duration::from_millis(300);
     let (mut a, mut b) = (Node::start(1).await, Node::start_with(2, hasty).await);
     connect(&mut a, &mut b, "quic-v1").await;
-    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, [], "a hello alone is not admission");
+    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, Vec::<u8>::new(), "a hello alone is not admission");
     assert_eq!(refused(&mut b, a.id()).await, RefusalReason::NotAdmittedInTime);
     b.disconnected(a.id()).await;
     a.disconnected(b.id()).await;

@@ -50,9 +50,9 @@ fn vouches(roots: &Roots, publisher: &NodeId, certificate: &Signed<Certificate>,
     match roots.admit(publisher, certificate, now) {
         // What a node logged before it was revoked stands, so its log is still followed; what it logs later is not applied.
         Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_) | TrustError::Revoked { .. }) => Vouched::Yes,
-        Err(
-            TrustError::UnknownRoot { .. } | TrustError::RetiredRoot { .. } | TrustError::DisputedRoot { .. },
-        ) => Vouched::NotHere,
+        Err(TrustError::UnknownRoot { .. } | TrustError::RetiredRoot { .. } | TrustError::DisputedRoot { .. }) => {
+            Vouched::NotHere
+        }
         Err(TrustError::NotSignedByRoot | TrustError::OtherNode { .. }) => Vouched::No,
     }
 }
