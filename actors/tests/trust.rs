@@ -258,7 +258,7 @@ async fn a_well_signed_notice_without_the_right_changes_nothing_and_is_shown() {
             tag: NoticeTag,
             kind: NoticeKind::Retraction,
             reason: Reason::Fabrication,
-            note: "believe me".into(),
+            note: format!("believe {signer}"),
             targets: vec![parse_cid(&source).unwrap()],
             fingerprints: vec![],
             undoes: None,

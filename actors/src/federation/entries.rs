@@ -51,7 +51,7 @@ pub(super) async fn learn(
 ) -> Result<(), NodeError> {
     for rotation in certificate.value().rotations().unwrap_or_default() {
         if !premises.roots().history.has(&rotation) {
-            take_up(door, &certificate.value().node, Statement::Rotation(rotation), Place::Shown).await?;
+            take_up(door, &certificate.value().node, Statement::Rotation(Box::new(rotation)), Place::Shown).await?;
         }
     }
     Ok(())

@@ -43,6 +43,7 @@ const OWN_PAGE: usize = 1024;
 /// Something that happened.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(clippy::large_enum_variant, reason = "a turn lives for one call")]
 pub(super) enum Turn {
     /// On the network.
     Network(NetworkEvent),
@@ -280,7 +281,7 @@ impl Live {
                 continue;
             }
             let (verification, by) = (self.verification.clone(), certificate.value().node.to_string());
-            let (statement, admitted) = (Statement::Rotation(rotation), admitted.clone());
+            let (statement, admitted) = (Statement::Rotation(Box::new(rotation)), admitted.clone());
             actix::spawn(async move {
                 let Some(door) = verification.get() else { return };
                 let ask = TakeUp { by, statement, place: Place::Shown, admitted, is_ours: false };

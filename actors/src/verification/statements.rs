@@ -22,7 +22,7 @@ const RIVALS_MAX: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// One root gives way to another.
-    Rotation(Rotation),
+    Rotation(Box<Rotation>),
     /// A node or a certificate counts no more.
     Revocation(Box<Signed<Revocation>>),
 }
@@ -31,7 +31,7 @@ impl Statement {
     /// The statement of a log entry, if it is one.
     pub fn of(entry: &LogEntry) -> Option<Statement> {
         match entry {
-            LogEntry::Rotation(rotation) => Some(Statement::Rotation(rotation.clone())),
+            LogEntry::Rotation(rotation) => Some(Statement::Rotation(Box::new(rotation.clone()))),
             LogEntry::Revocation(revocation) => Some(Statement::Revocation(Box::new(revocation.clone()))),
             LogEntry::Notice(_) | LogEntry::Bundle { .. } | LogEntry::Certificate(_) | LogEntry::Unknown(_) => None,
         }
@@ -39,7 +39,7 @@ impl Statement {
 
     fn entry(&self) -> Vec<u8> {
         match self {
-            Statement::Rotation(rotation) => LogEntry::Rotation(rotation.clone()).encode(),
+            Statement::Rotation(rotation) => LogEntry::Rotation((**rotation).clone()).encode(),
             Statement::Revocation(revocation) => LogEntry::Revocation((**revocation).clone()).encode(),
         }
     }
@@ -205,7 +205,7 @@ pub(crate) fn settle_own(premises: &Premises) -> Result<(), NodeError> {
         crate::grounding::append(premises, premises.now(), &[entry], || Ok(Change::new(event.clone())))?;
     }
     for rotation in premises.certificate.value().rotations().unwrap_or_default() {
-        take_up(premises, &Statement::Rotation(rotation), "node", Place::Shown, &[], true)?;
+        take_up(premises, &Statement::Rotation(Box::new(rotation)), "node", Place::Shown, &[], true)?;
     }
     Ok(())
 }
