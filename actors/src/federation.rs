@@ -6,6 +6,7 @@
 mod answers;
 mod coverage;
 mod desk;
+mod entries;
 mod fetch;
 mod live;
 mod messages;
@@ -17,6 +18,7 @@ mod search;
 mod summaries;
 mod taking;
 mod teaching;
+mod trusted;
 mod witness;
 
 use std::collections::BTreeMap;
@@ -161,6 +163,15 @@ impl Handler<LogGrew> for Federation {
 
     fn handle(&mut self, _: LogGrew, ctx: &mut Context<Self>) -> Self::Result {
         self.turn(Turn::LogGrew, ctx);
+        Ok(())
+    }
+}
+
+impl Handler<RootsMoved> for Federation {
+    type Result = Result<(), NodeError>;
+
+    fn handle(&mut self, _: RootsMoved, ctx: &mut Context<Self>) -> Self::Result {
+        self.turn(Turn::RootsChanged, ctx);
         Ok(())
     }
 }
@@ -351,49 +362,6 @@ impl Handler<FetchBlocks> for Federation {
         let (premises, link) = (self.premises.clone(), self.link().cloned());
         let peers = self.live.as_ref().map(Live::admitted).unwrap_or_default().into_keys().collect();
         Box::pin(async move { Ok(fetch::run(premises, link?, peers, ask).await) })
-    }
-}
-
-impl Handler<TrustOrganisation> for Federation {
-    type Result = ResponseFuture<Result<(), NodeError>>;
-
-    fn handle(&mut self, ask: TrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
-        let (premises, me) = (self.premises.clone(), ctx.address());
-        Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, Some(&ask.name))).await?;
-            let _ = me.send(Turn::RootsChanged).await;
-            Ok(())
-        })
-    }
-}
-
-impl Handler<DistrustOrganisation> for Federation {
-    type Result = ResponseFuture<Result<(), NodeError>>;
-
-    fn handle(&mut self, ask: DistrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
-        let (premises, me) = (self.premises.clone(), ctx.address());
-        Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, None)).await?;
-            let _ = me.send(Turn::RootsChanged).await;
-            Ok(())
-        })
-    }
-}
-
-impl Handler<ListTrusted> for Federation {
-    type Result = Result<Vec<TrustedView>, NodeError>;
-
-    fn handle(&mut self, _: ListTrusted, _: &mut Context<Self>) -> Self::Result {
-        let own = self.premises.org();
-        let mut views: Vec<TrustedView> = self
-            .premises
-            .roots()
-            .0
-            .into_iter()
-            .map(|(org, name)| TrustedView { org: org.to_string(), name, own: org == own })
-            .collect();
-        views.sort_by_key(|v| !v.own);
-        Ok(views)
     }
 }
 

@@ -9,9 +9,8 @@ use plumb_core::identity::{EntityId, SecretKey, Signed};
 use plumb_core::measure::Duration;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
-use plumb_federation::wire::log_entry::LogEntry;
 use plumb_sources::{Limits, Registry};
-use plumb_storage::{Change, IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
+use plumb_storage::{IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
 use tokio::sync::Mutex;
 
 use crate::audit::Audit;
@@ -19,13 +18,13 @@ use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
-use crate::grounding::{Grounding, append};
+use crate::grounding::Grounding;
 use crate::ingestion::{Ingestion, Jobs};
 use crate::kept;
 use crate::premises::{Premises, blocking};
 use crate::retrieval::Retrieval;
 use crate::supervisor::{ActorView, Supervisor};
-use crate::verification::Verification;
+use crate::verification::{Verification, settle_own};
 
 /// A person who may ask this node, with what they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,9 +99,9 @@ impl Node {
             let (premises, jobs) = (premises.clone(), jobs.clone());
             blocking(move || {
                 jobs.settle(&premises)?;
-                found_log(&premises)?;
                 let event = |publisher: &_| premises.event("node", "log.hash", publisher, "ok", "");
-                Ok(kept::complete_trees(&premises.store, &premises.node(), event)?)
+                kept::complete_trees(&premises.store, &premises.node(), event)?;
+                settle_own(&premises)
             })
             .await?;
         }
@@ -256,20 +255,6 @@ impl Arbiters {
             arbiter.stop();
         }
     }
-}
-
-/// The first entry of a node's public log is its certificate. So a log is never empty, and that nothing was taken back
-/// can be told from nothing being known.
-fn found_log(premises: &Premises) -> Result<(), NodeError> {
-    let own = premises.node();
-    // A log that is being fetched back from others is empty for a while, and has had its first entry long ago.
-    let is_founded = kept::log_head(&premises.store, &own, &own)?.is_some();
-    if is_founded || kept::stopped(&premises.store, &own)?.is_some() {
-        return Ok(());
-    }
-    let entry = LogEntry::Certificate(premises.certificate.clone()).encode();
-    let event = premises.event("node", "log.found", own, "ok", "");
-    append(premises, premises.now(), &[entry], |_| Ok(Change::new(event.clone())))
 }
 
 fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {

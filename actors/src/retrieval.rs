@@ -165,6 +165,7 @@ fn assemble(
                 distance: 0,
                 sensitivity: hit.sensitivity,
                 caution: hit.caution,
+                trust: hit.trust,
             },
         );
     }
@@ -179,6 +180,7 @@ fn assemble(
             ranking.push((cid, hit.score));
             blocks.entry(hit.source_block.cid).or_insert(hit.source_block.bytes);
             blocks.entry(cid).or_insert(hit.chunk_block.bytes);
+            let trust = premises.weight(&hit.org);
             evidence.entry(cid).or_insert(Evidence {
                 cid,
                 chunk: hit.chunk,
@@ -188,6 +190,7 @@ fn assemble(
                 distance: 1,
                 sensitivity: hit.sensitivity,
                 caution,
+                trust,
             });
         }
         peer.coverage.hits = ranking.len() as u64;

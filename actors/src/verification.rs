@@ -4,23 +4,26 @@
 //! twice changes nothing more.
 
 mod apply;
+mod authority;
 mod closure;
 mod events;
 mod messages;
 mod publish;
+mod statements;
 mod views;
 mod world;
 
 use std::sync::Arc;
 
 use actix::prelude::*;
+use plumb_core::content::RawBlock;
 use plumb_core::identity::Signed;
 use plumb_core::notice::{Acknowledgement, AcknowledgementTag};
 use plumb_storage::{Change, Records};
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, ListPeers, LogGrew};
+use crate::federation::{Federation, ListPeers, LogGrew, RootsMoved};
 use crate::kept::{self, KeptNotice, Obligation};
 use crate::premises::{Premises, blocking};
 
@@ -28,6 +31,8 @@ pub(crate) use closure::claims_of;
 pub use events::*;
 pub use messages::*;
 pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
+pub(crate) use statements::settle_own;
+pub use statements::{Statement, Taken};
 pub(crate) use world::rematch;
 pub use world::{MatchView, WatchView, WatchWorld};
 
@@ -61,6 +66,66 @@ impl Handler<PublishNotice> for Verification {
     }
 }
 
+impl Handler<DraftNotice> for Verification {
+    type Result = ResponseFuture<Result<Vec<u8>, NodeError>>;
+
+    fn handle(&mut self, ask: DraftNotice, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let notice = publish::draft_for_root(&premises, &ask.notice)?;
+            Ok(RawBlock::encode(&notice)?.bytes)
+        }))
+    }
+}
+
+impl Handler<PublishSigned> for Verification {
+    type Result = ResponseFuture<Result<NoticeView, NodeError>>;
+
+    fn handle(&mut self, ask: PublishSigned, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let cid = {
+                let premises = premises.clone();
+                blocking(move || publish::publish_signed(&premises, &ask.caller, &ask.notice)).await?
+            };
+            federation.ask(LogGrew, crate::DEADLINE).await?;
+            blocking(move || views::whole(&premises, &cid)).await
+        })
+    }
+}
+
+impl Handler<TakeUp> for Verification {
+    type Result = ResponseFuture<Result<Taken, NodeError>>;
+
+    fn handle(&mut self, ask: TakeUp, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let TakeUp { by, statement, place, admitted, is_ours } = ask;
+            let taken =
+                blocking(move || statements::take_up(&premises, &statement, &by, place, &admitted, is_ours)).await?;
+            if taken.is_news {
+                federation.ask(RootsMoved, crate::DEADLINE).await?;
+            }
+            if taken.is_published {
+                federation.ask(LogGrew, crate::DEADLINE).await?;
+            }
+            Ok(taken)
+        })
+    }
+}
+
+impl Handler<SettleRoots> for Verification {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: SettleRoots, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            blocking(move || statements::decide(&premises, &ask.by, &ask.new)).await?;
+            federation.ask(RootsMoved, crate::DEADLINE).await
+        })
+    }
+}
+
 impl Handler<ApplyNotice> for Verification {
     type Result = ResponseFuture<Result<Signed<Acknowledgement>, NodeError>>;
 
@@ -68,8 +133,7 @@ impl Handler<ApplyNotice> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let (acknowledgement, passes_on) = blocking(move || {
-                let kept =
-                    apply::apply(&premises, &ask.notice, "federation", apply::Authority::Publisher, &|_| Ok(()))?;
+                let kept = apply::apply_arrived(&premises, &ask.notice, ask.certificate.as_deref(), ask.place)?;
                 let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
                 Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
             })

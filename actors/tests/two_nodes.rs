@@ -119,7 +119,14 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     let publisher = running(1, "Halden", "department-hydrology").await;
     let reader = running(2, "Northwater", "department-operations").await;
     for (here, there) in [(&publisher, &reader), (&reader, &publisher)] {
-        let trust = TrustOrganisation { by: "test".into(), org: there.root.public(), name: "other".into() };
+        let trust = TrustOrganisation {
+            by: "test".into(),
+            org: there.root.public(),
+            name: Some("other".into()),
+            incoming: None,
+            outgoing: None,
+            weight: None,
+        };
         here.node.federation.ask(trust, SOON).await.unwrap();
     }
     ingest(&publisher.node, &[("study.md", STUDY)], Sensitivity::Public).await;

@@ -33,4 +33,4 @@ pub use json::{CRYPTOSUITE, JsonError, ProofError, add_proof, check_proof, to_js
 pub use logged::{Logged, LoggedAt, LoggedTag};
 pub use manifest::Manifest;
 pub use matter::Matter;
-pub use verify::{BundleError, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};
+pub use verify::{BundleError, CertificateState, Check, Knowledge, SourceStatus, Verdict, Verified, replay, verify};

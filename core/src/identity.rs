@@ -65,6 +65,10 @@ pub enum Domain {
     Assertion,
     /// A node's summary of its public collection.
     Summary,
+    /// One root of an organisation gives way to another; both sign.
+    Rotation,
+    /// A root takes a node or a certificate back.
+    Revocation,
     /// A piece of knowledge that its origin offers to others.
     Teaching,
     /// A step on the way of such a piece.
@@ -82,6 +86,8 @@ impl Domain {
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
             Domain::Summary => "plumb/summary/1",
+            Domain::Rotation => "plumb/rotation/1",
+            Domain::Revocation => "plumb/revocation/1",
             Domain::Teaching => "plumb/teaching/1",
             Domain::Hop => "plumb/hop/1",
         }
@@ -229,7 +235,7 @@ impl From<PublicKey> for String {
 /// A node, named by its key.
 pub type NodeId = PublicKey;
 
-/// An organisation, named by its root key.
+/// An organisation, named by its first root key. Its root may be another one by now ([`crate::trust`]).
 pub type OrgId = PublicKey;
 
 /// An Ed25519 signature.

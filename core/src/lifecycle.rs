@@ -54,8 +54,10 @@ pub struct Standing {
     pub notice: Cid,
     /// What it does.
     pub effect: Effect,
-    /// Who signed it.
+    /// Who signed it. That they may speak of the publisher's evidence was checked before it was kept.
     pub signer: NodeId,
+    /// Whose evidence it speaks of.
+    pub publisher: NodeId,
     /// Its publisher's organisation.
     pub org: OrgId,
     /// The chunks that it is about; none means the whole source.
@@ -74,7 +76,13 @@ impl Standing {
 
     /// Whether it counts against what `publisher` of `org` published.
     pub fn counts_for(&self, publisher: &NodeId, org: &OrgId) -> bool {
-        self.is_local || self.signer == *publisher || self.signer == *org
+        self.is_local || self.speaks_of(publisher, Some(org))
+    }
+
+    /// Whether it speaks of what this publisher published. A root says itself of which organisation the publisher is, so
+    /// where that is not known only the publisher's own word counts.
+    pub fn speaks_of(&self, publisher: &NodeId, org: Option<&OrgId>) -> bool {
+        self.publisher == *publisher && (self.signer == *publisher || org == Some(&self.org))
     }
 }
 
@@ -84,16 +92,17 @@ impl Standing {
 /// matter: the result is the same for every order of delivery.
 pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>) -> Vec<Standing> {
     let mut against: BTreeMap<Cid, Standing> = BTreeMap::new();
-    let mut lifted: BTreeSet<(Cid, OrgId)> = BTreeSet::new();
+    let mut lifted: BTreeSet<(Cid, NodeId, OrgId)> = BTreeSet::new();
     for (cid, notice, signer) in notices {
         match notice.kind.effect() {
-            // Only the organisation that issued a notice lifts it.
-            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.org))),
+            // Only who may speak for the same evidence lifts a notice, or a colleague could lift it by speaking of his own.
+            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.publisher, notice.org))),
             effect => {
                 let standing = Standing {
                     notice: cid,
                     effect,
                     signer,
+                    publisher: notice.publisher,
                     org: notice.org,
                     chunks: notice.chunks.clone(),
                     audience: notice.audience,
@@ -103,11 +112,11 @@ pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>
             }
         }
     }
-    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.org))).collect()
+    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.publisher, s.org))).collect()
 }
 
-/// Whether a unit may become active: the notices that name its source by CID count if their signer may speak for
-/// `publisher`; those that know its text by fingerprint count always.
+/// Whether a unit may become active: the notices that name its source by CID count if they speak of what `publisher`
+/// published; those that know its text by fingerprint count always.
 pub fn may_become_active(
     by_cid: &[Standing],
     by_text: &[Standing],
@@ -174,6 +183,9 @@ mod tests {
             Ok(()),
             "nobody takes back what is not theirs"
         );
+        let colleague = Notice { publisher: key(3), ..lift.clone() };
+        let after = standing([(cid(10), &retraction, key(1)), (cid(11), &colleague, key(3))]);
+        assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Err(cid(10)), "nobody lifts what is not theirs");
         let after = standing([(cid(10), &retraction, key(1)), (cid(11), &lift, key(1))]);
         assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Ok(()));
     }

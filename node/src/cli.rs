@@ -177,7 +177,6 @@ fn run(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Bench(args) => bench::run(cx, &args),
         Command::Config(args) => config::run(cx, args),
         Command::Init(args) => init::run(cx, args),
-        Command::Org(args) => org::run(cx, args),
         command => in_system(cx, command),
     }
 }
@@ -212,6 +211,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Reinstate(args) => notices::reinstate(cx, args).await,
         Command::Notices(args) => notices::run(cx, args).await,
         Command::Peers(args) => peers::run(cx, args).await,
+        Command::Org(args) => org::run(cx, args).await,
         Command::Teach(args) => teach::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
@@ -220,12 +220,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
-        Command::Demo(_)
-        | Command::Completions(_)
-        | Command::Bench(_)
-        | Command::Config(_)
-        | Command::Init(_)
-        | Command::Org(_) => {
+        Command::Demo(_) | Command::Completions(_) | Command::Bench(_) | Command::Config(_) | Command::Init(_) => {
             unreachable!("these need no system and are done by `run`")
         }
     }
@@ -261,6 +256,18 @@ mod tests {
             "plumb peers list --wait 2 --deadline 3s",
             "plumb org init N --out d",
             "plumb org certify r --root d --install h --valid 10d",
+            "plumb org certify r --root d --out c --department d --capability search --succeeds did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --passphrase-file p",
+            "plumb org rotate --root d --out f --passphrase-file p",
+            "plumb org revoke did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --root d --reason key-compromise --log-size 3",
+            "plumb org show --root d --json",
+            "plumb retract a --reason legal --as-root d --passphrase-file p",
+            "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N --incoming notices --outgoing none --weight 20",
+            "plumb trust set did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --outgoing none",
+            "plumb trust remove did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --forget",
+            "plumb trust rotate f",
+            "plumb trust import f",
+            "plumb trust settle did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+            "plumb bundle verify f --statement s",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
             "plumb teach offer a.md --kind decision --confidence 920 --validated --seen 3",
             "plumb teach resolve bafy context-dependent",
@@ -296,6 +303,8 @@ mod tests {
             "plumb teach offer a.md --kind decision --confidence 1001",
             "plumb teach resolve bafy maybe",
             "plumb trust add did:web:x --name N",
+            "plumb trust set did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --incoming some",
+            "plumb org revoke did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --root d --reason boredom",
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).unwrap_err().exit_code(), 2, "{line}");
         }

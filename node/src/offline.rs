@@ -14,7 +14,8 @@ use plumb_core::grounding::Answer;
 use plumb_core::identity::{OrgId, Signed};
 use plumb_core::lifecycle::standing;
 use plumb_core::notice::{Effect, NOTICE_BYTES_MAX, Notice};
-use plumb_core::trust::Roots;
+use plumb_core::trust::{Place, Published, Roots};
+use plumb_federation::wire::log_entry::LogEntry;
 use serde::Serialize;
 
 use crate::api::envelope;
@@ -45,16 +46,45 @@ pub fn read_notice(file: &Path) -> anyhow::Result<Signed<Notice>> {
     Ok(notice)
 }
 
-/// Verifies a bundle with nothing but the roots and notices that its reader names.
-pub fn verdict(file: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>]) -> VerdictView {
-    let roots = Roots(trusted.iter().map(|org| (*org, String::new())).collect());
+/// Reads a rotation or a revocation, as a root wrote it.
+pub fn read_statement(file: &Path) -> anyhow::Result<LogEntry> {
+    let bytes = read_bounded(file, NOTICE_BYTES_MAX as u64)?;
+    let entry = LogEntry::decode(&bytes).with_context(|| format!("{} is no statement of a root", file.display()))?;
+    match &entry {
+        LogEntry::Rotation(_) | LogEntry::Revocation(_) => Ok(entry),
+        _ => bail!("{} is neither a rotation nor a revocation", file.display()),
+    }
+}
+
+/// What the named organisations say of their roots and nodes. Rotations come first, since they say who may revoke.
+fn roots_with(trusted: &[OrgId], statements: &[LogEntry]) -> Roots {
+    let mut roots = Roots::full(trusted.iter().map(|org| (*org, String::new())));
+    for statement in statements {
+        if let LogEntry::Rotation(rotation) = statement {
+            roots.history.rotate(rotation.clone(), []);
+        }
+    }
+    for statement in statements {
+        if let LogEntry::Revocation(revocation) = statement {
+            let org = revocation.value().org;
+            if roots.may_speak_as_root(&org, revocation.signer(), Place::Shown).is_ok() {
+                roots.history.revoke(revocation.clone(), 0);
+            }
+        }
+    }
+    roots
+}
+
+/// Verifies a bundle with nothing but the roots, the notices and the statements of roots that its reader names.
+pub fn verdict(file: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>], statements: &[LogEntry]) -> VerdictView {
+    let roots = roots_with(trusted, statements);
     let unknown = |_: &Cid, _: &SourceRecord| SourceStatus::Unknown;
     let with = |status: &dyn Fn(&Cid, &SourceRecord) -> SourceStatus| {
-        verify(file, &Knowledge { now: clock::now(), roots: &roots, status })
+        verify(file, &Knowledge { now: clock::now(), roots: &roots, status, logged: &|_, _| None })
     };
     let first = with(&unknown);
     let result = match &first {
-        Ok(verified) if !notices.is_empty() => with(&|cid, source| status_of(verified, notices, cid, source)),
+        Ok(verified) if !notices.is_empty() => with(&|cid, source| status_of(verified, &roots, notices, cid, source)),
         _ => first,
     };
     VerdictView::of(&result)
@@ -62,10 +92,27 @@ pub fn verdict(file: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>]) -> Ve
 
 /// What the given notices say of a source. A notice counts if its signer may speak for the source: its publisher, or
 /// the root of the publisher's organisation, which is only known here for whoever issued the bundle.
-fn status_of(verified: &Verified, notices: &[Signed<Notice>], cid: &Cid, source: &SourceRecord) -> SourceStatus {
-    let org = (source.publisher == verified.bundle.issuer).then_some(verified.bundle.org);
-    let speaks = |signer: &OrgId| *signer == source.publisher || Some(*signer) == org;
-    let naming = notices.iter().filter(|n| speaks(n.signer()) && n.value().targets.contains(cid));
+fn status_of(
+    verified: &Verified,
+    roots: &Roots,
+    notices: &[Signed<Notice>],
+    cid: &Cid,
+    source: &SourceRecord,
+) -> SourceStatus {
+    let is_issuers = source.publisher == verified.bundle.issuer;
+    let speaks = |notice: &&Signed<Notice>| {
+        let published = Published {
+            node: &source.publisher,
+            org: if is_issuers { &verified.bundle.org } else { &notice.value().org },
+            department: None,
+            certificate: is_issuers.then_some(&verified.certificate),
+        };
+        (is_issuers || *notice.signer() == source.publisher)
+            && notice.value().publisher == source.publisher
+            && notice.value().org == *published.org
+            && roots.may_issue(notice, published, None, Place::Shown).is_ok()
+    };
+    let naming = notices.iter().filter(|n| n.value().targets.contains(cid)).filter(speaks);
     // A notice about part of a source counts if the bundle rests on that part.
     let cited = |chunks: &[Cid]| verified.bundle.evidence.iter().any(|e| chunks.contains(&e.chunk));
     let naming = naming.filter(|n| n.value().chunks.is_empty() || cited(&n.value().chunks));

@@ -28,7 +28,7 @@ use crate::config::Limits;
 use crate::metrics::Metrics;
 use crate::problem::{Problem, Reason};
 
-pub use body::{Body, Bundle};
+pub use body::{Body, Bundle, Words};
 pub use caller::{AS_HEADER, Asker, Entrance, Operator};
 pub use replies::{Key, Replies};
 

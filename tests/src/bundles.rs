@@ -126,6 +126,7 @@ impl Crafted {
             distance: 0,
             sensitivity: Sensitivity::Public,
             caution: None,
+            trust: None,
         }];
         let mut log = CompactRange::new();
         log.append(leaf_hash(b"entry"));

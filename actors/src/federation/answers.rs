@@ -7,7 +7,7 @@ use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::Signed;
 use plumb_core::propagation::Reply;
-use plumb_core::trust::{Assertion, Certificate, is_signed_by_its_root, requester_of};
+use plumb_core::trust::{Assertion, Capability, Certificate, Incoming, Place, TrustError, requester_of};
 use plumb_federation::driver::Protocol;
 use plumb_federation::protocol::log_sync::page_from;
 use plumb_federation::wire::WireError;
@@ -72,6 +72,9 @@ async fn search(
     request: SearchRequest,
 ) -> SearchResponse {
     let id = request.id();
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Search) {
+        return SearchResponse::Denied { id, reason: why };
+    }
     let found = blocking(move || search_as(&premises, &desk, certificate.value(), request));
     found.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a peer's search failed here");
@@ -160,6 +163,9 @@ fn asserted(assertion: &Assertion) -> String {
 }
 
 async fn blocks(premises: Arc<Premises>, certificate: Signed<Certificate>, request: BlocksRequest) -> BlocksResponse {
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Content) {
+        return BlocksResponse::Denied { reason: why };
+    }
     let gathered = blocking(move || {
         let requester = requester_of(certificate.value());
         Ok(Blocks::gather(&request, |cid| {
@@ -216,6 +222,10 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
 
 async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, request: TeachRequest) -> TeachResponse {
     let taken = blocking(move || match request {
+        TeachRequest::Offer(_) if premises.lets_in(&certificate.value().org) != Incoming::Full => {
+            let reason = "nothing but notices is let in from your organisation".to_string();
+            Ok(TeachResponse::Reply { reply: Reply::Rejected { reason }, n_pending: 0 })
+        }
         TeachRequest::Offer(offer) => {
             let (reply, n_pending) = teaching::take(&premises, &certificate, &offer)?;
             Ok(TeachResponse::Reply { reply, n_pending })
@@ -242,17 +252,19 @@ async fn notice(
     };
     let result = match request {
         NoticeRequest::Deliver { notice, certificate } => {
-            // Who passes it on does not matter; who published it does.
-            let known = is_signed_by_its_root(&certificate)
-                && premises.roots().pins(&certificate.value().org)
-                && certificate.value().node == notice.value().publisher;
-            if !known {
-                let why = "the notice is of a publisher whose organisation is not trusted here";
-                note_delivery(&premises, by, notice.cid(), "refused", why).await;
-                return NoticeResponse::Refused { reason: reason(why) };
-            }
+            // Who passes it on does not matter; whose it is does.
+            let vouched = match premises.vouch(&certificate) {
+                Ok(()) => Some(Box::new(certificate)),
+                Err(TrustError::NotSignedByRoot | TrustError::UnknownRoot { .. }) => {
+                    let why = "the notice is of a publisher whose organisation is not trusted here";
+                    note_delivery(&premises, by, notice.cid(), "refused", why).await;
+                    return NoticeResponse::Refused { reason: reason(why) };
+                }
+                // Its publisher may be known here by another certificate.
+                Err(_) => None,
+            };
             let cid = notice.cid();
-            let apply = ApplyNotice { notice: Box::new(notice) };
+            let apply = ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown };
             let applied = door.ask(apply, crate::DEADLINE).await;
             match &applied {
                 Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,

@@ -8,7 +8,7 @@ use actix::prelude::*;
 use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, Place};
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
 use plumb_federation::protocol::{Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing};
@@ -24,12 +24,15 @@ use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
-use crate::verification::{NoteAcknowledgement, Verification};
+use crate::verification::{NoteAcknowledgement, Statement, TakeUp, Verification};
 
 /// How long one exchange of the background may take.
 pub(super) const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a hello may take.
 const HELLO: Duration = Duration::from_secs(8);
+/// How long a stranger that is refused stays connected, so that it hears why: closing at once would overtake the answer
+/// to its hello. It can ask nothing meanwhile.
+const LINGER: Duration = Duration::from_secs(1);
 /// Gossip is tried so often; what it does not reach, the sync does.
 const GOSSIP_TRIES: usize = 5;
 /// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
@@ -40,6 +43,7 @@ const OWN_PAGE: usize = 1024;
 /// Something that happened.
 #[derive(Message)]
 #[rtype(result = "()")]
+#[expect(clippy::large_enum_variant, reason = "a turn lives for one call")]
 pub(super) enum Turn {
     /// On the network.
     Network(NetworkEvent),
@@ -63,6 +67,8 @@ pub(super) enum Turn {
     SendReceipts(NodeId),
     /// The trusted organisations changed.
     RootsChanged,
+    /// A stranger that was refused has had time to hear why.
+    HangUp(NodeId),
     /// Time passed.
     Tick,
 }
@@ -154,10 +160,16 @@ impl Live {
             Turn::SendReceipts(giver) => self.send_receipts(giver),
             Turn::RootsChanged => {
                 let roots = self.premises.roots();
+                self.remarks.clear();
                 self.admission(now, admission::Event::RootsChanged { roots: roots.clone() }, me);
                 self.log(now, log_sync::Event::RootsChanged { roots }, me);
-                self.remarks.clear();
                 self.redial();
+            }
+            Turn::HangUp(peer) => {
+                if self.admission.permitted(&peer).is_none() {
+                    let network = self.link.network.clone();
+                    actix::spawn(async move { network.disconnect(peer).await });
+                }
             }
             Turn::Tick => {
                 self.admission(now, admission::Event::Tick, me);
@@ -285,7 +297,35 @@ impl Live {
         });
     }
 
+    /// What the certificate of a hello says of its organisation's roots is taken up, whether or not it admits: a rotation
+    /// that contradicts another one is seen nowhere else.
+    fn learn(&self, event: &admission::Event) {
+        let certificate = match event {
+            admission::Event::HelloAsked { hello, .. }
+            | admission::Event::HelloAnswered { response: HelloResponse::Hello(hello), .. } => &hello.certificate,
+            _ => return,
+        };
+        let roots = self.premises.roots();
+        let admitted: Vec<_> = self.admitted.values().map(|c| (c.cid(), *c.signer())).collect();
+        for rotation in certificate.value().rotations().unwrap_or_default() {
+            if !roots.pins(&rotation.value().org) || roots.history.has(&rotation) {
+                continue;
+            }
+            let (verification, by) = (self.verification.clone(), certificate.value().node.to_string());
+            let (statement, admitted) = (Statement::Rotation(Box::new(rotation)), admitted.clone());
+            actix::spawn(async move {
+                let Some(door) = verification.get() else { return };
+                let ask = TakeUp { by, statement, place: Place::Shown, admitted, is_ours: false };
+                if let Err(error) = door.ask(ask, crate::DEADLINE).await {
+                    tracing::warn!(%error, "a rotation was not taken up");
+                }
+            });
+        }
+    }
+
     fn admission(&mut self, now: Timestamp, event: admission::Event, me: &Addr<Federation>) {
+        self.learn(&event);
+        let mut was_admitted = None;
         for action in self.admission.handle(now, event) {
             let network = self.link.network.clone();
             match action {
@@ -344,27 +384,37 @@ impl Live {
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    was_admitted = Some(peer);
                     self.link.desk.forget_summary(&peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
                     self.witness(now, witnessing::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);
                 }
-                admission::Action::Close { peer, reason } => self.close(peer, &reason),
+                admission::Action::Close { peer, reason } => self.close(peer, &reason, was_admitted == Some(peer), me),
             }
         }
     }
 
-    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
-        if self.remarks.note(peer, remarks::code_of(reason), reason) {
-            tracing::info!(%peer, %reason, "closed");
-        }
-        let network = self.link.network.clone();
-        // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
-        // operator.
+    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason, was_admitted: bool, me: &Addr<Federation>) {
+        // A hello that broke off says nothing of who it was with: its address is tried again, and what was found out about
+        // the peer before stays said. A refusal waits for an operator.
         let is_passing = matches!(
             reason,
             admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
         );
+        let stays_said = is_passing && self.remarks.knows(&peer);
+        if !stays_said && self.remarks.note(peer, &remarks::code_of(reason), reason) {
+            tracing::info!(%peer, %reason, "closed");
+        }
+        if matches!(reason, admission::CloseReason::Untrusted(_)) && !was_admitted {
+            let me = me.clone();
+            actix::spawn(async move {
+                tokio::time::sleep(LINGER).await;
+                let _ = me.send(Turn::HangUp(peer)).await;
+            });
+            return;
+        }
+        let network = self.link.network.clone();
         actix::spawn(async move {
             let _ = if is_passing { network.close(peer).await } else { network.disconnect(peer).await };
         });
@@ -585,13 +635,12 @@ impl Live {
             let request = blocking(move || {
                 let absent = || NodeError::NotFound(notice.to_string());
                 let signed = kept::notice(&premises.store, &notice)?.ok_or_else(absent)?.open()?;
-                let publisher = signed.value().publisher;
-                let certificate = if publisher == premises.node() {
-                    premises.certificate.clone()
-                } else {
-                    let head = kept::log_head(&premises.store, &premises.node(), &publisher)?;
-                    head.ok_or_else(absent)?.state.certificate
+                // Of whoever signed it, if that is a node: the publisher, or its successor.
+                let certificate = match premises.certificate_of(signed.signer())? {
+                    Some(certificate) => Some(certificate),
+                    None => premises.certificate_of(&signed.value().publisher)?,
                 };
+                let certificate = certificate.ok_or_else(absent)?;
                 Ok(NoticeRequest::Deliver { notice: signed, certificate }.encode())
             })
             .await;

@@ -1,6 +1,7 @@
 //! What the federation actor answers.
 
 use plumb_core::measure::Duration;
+use plumb_core::trust::{Incoming, Outgoing};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -50,7 +51,7 @@ pub struct AwaitPeers {
 }
 
 /// This node among its peers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PeersView {
     /// This node.
     pub node: String,
@@ -88,7 +89,7 @@ pub struct PeerView {
     /// Whether it may ask.
     pub admitted: bool,
     /// Why it is not admitted, as a word: `connection_refused`, `timed_out`, `no_route`, `dropped`, `wrong_key`, `unknown_root`,
-    /// `no_certificate`, `certificate_expired`, `certificate_in_future`, `refused_by_peer`, `rate_limited`, `blocked`,
+    /// `no_certificate`, `expired`, `in_future`, `revoked`, `retired_root`, `refused_by_peer`, `rate_limited`, `blocked`,
     /// `fault` and others.
     pub reason: Option<String>,
     /// The same in a sentence, and other things worth knowing.
@@ -133,26 +134,46 @@ pub struct TriedView {
     pub next_try_ms: Option<u64>,
 }
 
-/// Trusts an organisation: its nodes are admitted from now on.
+/// Trusts an organisation so far: its nodes are admitted from now on.
 #[derive(Clone, Debug, actix::Message)]
-#[rtype(result = "Result<(), NodeError>")]
+#[rtype(result = "Result<TrustedView, NodeError>")]
 pub struct TrustOrganisation {
     /// For the audit log.
     pub by: String,
     /// Its root: a `did:key`.
     pub org: plumb_core::identity::OrgId,
-    /// A name for it.
-    pub name: String,
+    /// A name for it; the one that it has here, if nothing is said.
+    pub name: Option<String>,
+    /// What is let in: as it is here, or in full.
+    pub incoming: Option<Incoming>,
+    /// What is let out: as it is here, or in full.
+    pub outgoing: Option<Outgoing>,
+    /// What its evidence weighs, 0 to 100: as it is here, or neutral.
+    pub weight: Option<u8>,
 }
 
-/// Trusts an organisation no more: its nodes are disconnected and refused.
+/// Trusts an organisation no more: its nodes are disconnected and refused. One that holds evidence of this node is
+/// excluded from content instead, unless it is to be forgotten: it has to hear what becomes of that.
 #[derive(Clone, Debug, actix::Message)]
-#[rtype(result = "Result<(), NodeError>")]
+#[rtype(result = "Result<RemovedView, NodeError>")]
 pub struct DistrustOrganisation {
     /// For the audit log.
     pub by: String,
     /// Its root.
     pub org: plumb_core::identity::OrgId,
+    /// Refuse it even if it holds evidence of this node.
+    pub forget: bool,
+}
+
+/// What became of an organisation that is trusted no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RemovedView {
+    /// Always true.
+    pub done: bool,
+    /// Whether it was excluded from content instead of refused.
+    pub excluded: bool,
+    /// How many of its nodes hold evidence that this node gave.
+    pub holders: u64,
 }
 
 /// Lists the organisations that are trusted, the own one first.
@@ -169,6 +190,39 @@ pub struct TrustedView {
     pub name: String,
     /// Whether it is this node's own.
     pub own: bool,
+    /// What is let in: `full`, `notices` or `none`.
+    #[serde(default)]
+    pub incoming: String,
+    /// What is let out: `full` or `none`. Notices always are.
+    #[serde(default)]
+    pub outgoing: String,
+    /// What its evidence weighs, 0 to 100.
+    #[serde(default)]
+    pub weight: u8,
+    /// Its roots, from the first to the current one.
+    #[serde(default)]
+    pub roots: Vec<String>,
+    /// Rivals that want to follow the last of them; until `plumb trust settle` none of them is followed.
+    #[serde(default)]
+    pub rivals: Vec<String>,
+    /// Nodes and certificates that it took back.
+    #[serde(default)]
+    pub revoked: Vec<RevokedView>,
+}
+
+/// A node or certificate that its organisation took back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RevokedView {
+    /// The node.
+    pub node: String,
+    /// The certificate, if only that.
+    pub certificate: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// In words.
+    pub note: String,
+    /// How many entries of its log stand.
+    pub stands: u64,
 }
 
 /// Gives the signed head of this node's public log, as a C2SP checkpoint.
@@ -197,6 +251,10 @@ pub struct LiftFork {
     /// Why, in words.
     pub note: String,
 }
+/// What is known of roots and revocations changed: look at everybody anew.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub(crate) struct RootsMoved;
 
 /// The own log grew, or an obligation was opened: tell the others.
 #[derive(Clone, Debug, actix::Message)]

@@ -9,7 +9,7 @@ use futures::stream::FuturesUnordered;
 use plumb_core::identity::{NodeId, Signed, SignedError};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::select;
-use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate};
+use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate, Incoming};
 use plumb_federation::driver::{Protocol, RequestError};
 use plumb_federation::protocol::search::{Action, Event, FederatedSearch, PEERS_MAX};
 use plumb_federation::wire::search::{SearchRequest, SearchResponse};
@@ -22,13 +22,14 @@ use crate::premises::{Premises, blocking};
 /// How long an assertion holds beyond the deadline of its question: what is under way may still arrive.
 const ASSERTION_MARGIN: Duration = Duration::seconds(5);
 
-/// Asks the admitted peers that are chosen.
+/// Asks the admitted peers that are chosen, of those whose evidence is let in.
 pub(super) async fn run(
     premises: Arc<Premises>,
     link: Link,
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    mut admitted: BTreeMap<NodeId, Signed<Certificate>>,
     ask: SearchPeers,
 ) -> Result<PeerResults, NodeError> {
+    admitted.retain(|_, certificate| premises.lets_in(&certificate.value().org) == Incoming::Full);
     let desk = link.desk.clone();
     let now = premises.now();
     let mut unasked = BTreeMap::new();

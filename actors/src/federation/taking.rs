@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Timestamp;
-use plumb_federation::wire::log_entry::LogEntry;
 use plumb_federation::wire::log_state::LogState;
 use plumb_storage::{Change, Records, StorageError};
 
-use super::own_log;
+use super::{entries, own_log};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::grounding::APPEND_TRIES;
 use crate::kept::{self, LogHead};
 use crate::premises::{Premises, blocking};
-use crate::verification::{ApplyNotice, Verification};
+use crate::verification::Verification;
 
 /// Applies verified entries of a log, then keeps them. Applying comes first: if the node dies between the two, the
 /// entries come again, and applying twice changes nothing more.
@@ -22,24 +21,12 @@ pub(super) async fn take_entries(
     premises: Arc<Premises>,
     verification: Late<Door<Verification>>,
     from: u64,
-    entries: Vec<Vec<u8>>,
+    new: Vec<Vec<u8>>,
     state: LogState,
 ) -> Result<(), NodeError> {
-    let publisher = state.publisher;
-    for entry in &entries {
-        let Ok(LogEntry::Notice(notice)) = LogEntry::decode(entry) else { continue };
-        if notice.value().publisher != publisher {
-            tracing::warn!(%publisher, "a log holds a notice for another publisher; it is kept and not applied");
-            continue;
-        }
-        let door = verification.get().ok_or(NodeError::Offline)?;
-        match door.ask(ApplyNotice { notice: Box::new(notice) }, crate::DEADLINE).await {
-            Ok(_) => {}
-            Err(NodeError::Denied(reason)) => tracing::warn!(%publisher, reason, "a notice was not applied"),
-            Err(error) => return Err(error),
-        }
-    }
-    blocking(move || keep(&premises, from, &entries, state)).await
+    let door = verification.get().ok_or(NodeError::Offline)?;
+    entries::apply(&premises, &door, from, &new, &state).await?;
+    blocking(move || keep(&premises, from, &new, state)).await
 }
 
 fn keep(premises: &Premises, from: u64, entries: &[Vec<u8>], state: LogState) -> Result<(), NodeError> {

@@ -10,6 +10,7 @@ use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
 use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
 use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::trust::Incoming;
 use plumb_storage::{Change, Records};
 
 use super::saved::conflicts;
@@ -147,6 +148,12 @@ fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option
             verified.bundle.org,
             verified.certificate.value().org_name,
             verified.bundle.org
+        )));
+    }
+    if premises.lets_in(&verified.bundle.org) != Incoming::Full {
+        return Err(NodeError::Denied(format!(
+            "nothing but notices is let in from {}; `plumb trust set {} --incoming full` would let its bundles in",
+            verified.bundle.org, verified.bundle.org
         )));
     }
     if verified.bundle.org != premises.org() && verified.bundle.sensitivity != Sensitivity::Public {

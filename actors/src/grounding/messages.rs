@@ -156,6 +156,10 @@ pub struct VerdictView {
     pub organisation_name: Option<String>,
     /// Whether that organisation is trusted here.
     pub organisation_is_trusted: bool,
+    /// How the issuer's certificate stood when the bundle was issued: `valid`, `unknown_root`, `disputed_root`, and, of
+    /// bundles that are therefore not authentic, `in_future`, `expired`, `revoked`, `retired_root`.
+    #[serde(default)]
+    pub certificate: Option<String>,
     /// When it was issued.
     pub issued_at: Option<String>,
     /// The question.

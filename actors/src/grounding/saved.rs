@@ -94,7 +94,8 @@ impl Handler<ListBundles> for Grounding {
 /// The JSON form. It carries a proof with the issuer's key, so nobody else can make it.
 fn credential_of(premises: &Premises, car: &[u8], ask: &ExportBundle) -> Result<Vec<u8>, NodeError> {
     let roots = premises.roots();
-    let knowledge = Knowledge { now: premises.now(), roots: &roots, status: &|_, _| SourceStatus::Unknown };
+    let knowledge =
+        Knowledge { now: premises.now(), roots: &roots, status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None };
     let verified = verify(car, &knowledge).map_err(|e| NodeError::Damaged(e.to_string()))?;
     let issuer = verified.bundle.issuer;
     if issuer != premises.node() {

@@ -3,7 +3,8 @@
 use actix::prelude::*;
 use cid::Cid;
 use plumb_core::content::SourceRecord;
-use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::exchange::{BundleError, CertificateState, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::identity::NodeId;
 use plumb_core::notice::Effect;
 use plumb_core::trust::Roots;
 
@@ -49,7 +50,20 @@ fn judge_with(
             SourceStatus::Unknown
         }
     };
-    let verified = verify(file, &Knowledge { now: premises.now(), roots, status: &status });
+    let logged = |issuer: &NodeId, bundle: &Cid| match kept::bundle_position(
+        &premises.store,
+        &premises.node(),
+        issuer,
+        bundle,
+    ) {
+        Ok(position) => position,
+        Err(error) => {
+            failed.borrow_mut().get_or_insert(error.into());
+            None
+        }
+    };
+    let knowledge = Knowledge { now: premises.now(), roots, status: &status, logged: &logged };
+    let verified = verify(file, &knowledge);
     match failed.into_inner() {
         Some(error) => Err(error),
         None => Ok(verified),
@@ -69,8 +83,9 @@ fn status_of(
     let own = premises.node();
     let head = kept::log_head(&premises.store, &own, &record.publisher)?;
     let org = head.as_ref().map(|head| head.state.certificate.value().org);
+    let org = if record.publisher == own { Some(premises.org()) } else { org };
     // Only whoever may speak for the source counts; a name alone can be used by anybody.
-    let mut speaks = by_name.iter().filter(|s| s.counts_for(&record.publisher, &org.unwrap_or(record.publisher)));
+    let mut speaks = by_name.iter().filter(|s| s.is_local || s.speaks_of(&record.publisher, org.as_ref()));
     if let Some(standing) = speaks.clone().find(|s| s.effect == Effect::Withdraw) {
         return Ok(SourceStatus::Withdrawn(standing.notice));
     }
@@ -95,6 +110,7 @@ impl VerdictView {
             organisation: None,
             organisation_name: None,
             organisation_is_trusted: false,
+            certificate: None,
             issued_at: None,
             query: None,
             form: None,
@@ -121,9 +137,22 @@ impl VerdictView {
         let empty = VerdictView::empty();
         let verified = match result {
             Ok(verified) => verified,
-            Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
+            Err(error) => {
+                let certificate = match error {
+                    BundleError::Issued(error) => Some(error.code().to_string()),
+                    _ => None,
+                };
+                return VerdictView { summary: format!("not authentic: {error}"), certificate, ..empty };
+            }
         };
         let (verdict, exit_code, summary, as_of) = match &verified.verdict {
+            Verdict::Unconfirmed { .. } if verified.certificate_state == CertificateState::Retired => (
+                "unconfirmed",
+                5,
+                "authentic; the root of its issuer has retired since, and whether it was issued before is unknown here"
+                    .to_string(),
+                None,
+            ),
             Verdict::Current { as_of } => {
                 ("authentic", 0, format!("authentic, and current as of {as_of}"), Some(as_of.to_string()))
             }
@@ -155,6 +184,7 @@ impl VerdictView {
             organisation: Some(verified.bundle.org.to_string()),
             organisation_name: Some(verified.certificate.value().org_name.clone()),
             organisation_is_trusted: verified.root_is_trusted,
+            certificate: Some(verified.certificate_state.as_str().to_string()),
             issued_at: Some(verified.bundle.issued_at.to_string()),
             query: Some(verified.bundle.query.clone()),
             form: Some(verified.form.as_str().to_string()),

@@ -10,11 +10,13 @@
 //! The own log lies in `public-log`, the others' in `foreign-log`. **A log only grows:** whoever writes states what it
 //! was, and writes nothing if it has become longer meanwhile.
 
+use cid::Cid;
 use plumb_core::identity::{NodeId, SecretKey, Signed};
 use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
 use plumb_core::measure::Timestamp;
 use plumb_core::trust::Certificate;
 use plumb_federation::wire::log::public_origin;
+use plumb_federation::wire::log_entry::LogEntry;
 use plumb_federation::wire::log_state::LogState;
 use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
 use serde::{Deserialize, Serialize};
@@ -178,6 +180,25 @@ pub(crate) fn entries(
     let prefix = [&b"e"[..], publisher.as_bytes()].concat();
     let rows = store.scan(keyspace(own, publisher), &prefix, Some(&entry_key(publisher, from)), limit)?;
     Ok(rows.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Where a publisher's log says that it issued a bundle, as far as the log is held.
+pub(crate) fn bundle_position(
+    store: &Store,
+    own: &NodeId,
+    publisher: &NodeId,
+    bundle: &Cid,
+) -> Result<Option<u64>, StorageError> {
+    let wanted = LogEntry::Bundle { cid: *bundle }.encode();
+    let prefix = [&b"e"[..], publisher.as_bytes()].concat();
+    for row in store.rows(keyspace(own, publisher), &prefix) {
+        let (key, entry) = row?;
+        if entry == wanted {
+            let index: Option<[u8; 8]> = key[prefix.len()..].try_into().ok();
+            return Ok(index.map(u64::from_be_bytes));
+        }
+    }
+    Ok(None)
 }
 
 /// An append to the own log that was worked out and is not written yet.

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | notices | `n` ‖ notice | [`KeptNotice`] |
 //! | notices | `t` ‖ time ‖ notice | nothing: the order of listing |
+//! | notices | `x` ‖ notice | [`RefusedNotice`]: it changed nothing |
 //! | barred | `c` ‖ source ‖ notice, `f` ‖ fingerprint ‖ notice | nothing |
 //! | barred | `u` ‖ notice ‖ notice that undoes it | nothing |
 //! | ledger | `s` ‖ source ‖ holder | the signed receipt |
@@ -60,10 +61,35 @@ impl KeptNotice {
 
     /// The notice.
     pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
-        Signed::from_bytes(&self.signed)
-            .map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+        open(&self.signed)
     }
 }
+
+/// A well-signed notice that changed nothing, because its signer had no right to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedNotice {
+    /// The signed notice, as it arrived.
+    #[serde(with = "serde_bytes")]
+    pub signed: Vec<u8>,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+impl RefusedNotice {
+    /// The notice.
+    pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
+        open(&self.signed)
+    }
+}
+
+fn open(signed: &[u8]) -> Result<Signed<Notice>, StorageError> {
+    Signed::from_bytes(signed).map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+}
+
+/// Most refused notices that are kept to be shown. Of more, only the audit log tells.
+const REFUSED_MAX: usize = 1000;
 
 /// What a holder owes, and whether it was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +143,37 @@ pub(crate) fn notices(store: &Store, limit: usize) -> Result<Vec<KeptNotice>, St
 pub(crate) fn put_notice(change: &mut Change, cid: &Cid, kept: &KeptNotice) {
     change.put(Keyspace::Notices, &key(b't', &[&time_key(kept.applied_at), &cid.to_bytes()]), Vec::new());
     change.put_value(Keyspace::Notices, SHAPE, &notice_key(cid), kept);
+}
+
+/// A notice that was refused.
+pub(crate) fn refused(store: &Store, cid: &Cid) -> Result<Option<RefusedNotice>, StorageError> {
+    store.value(Keyspace::Notices, SHAPE, &key(b'x', &[&cid.to_bytes()]))
+}
+
+/// Notices that were refused.
+pub(crate) fn refused_notices(store: &Store) -> Result<Vec<RefusedNotice>, StorageError> {
+    store
+        .rows(Keyspace::Notices, b"x")
+        .map(|row| plumb_storage::stored::decode(Keyspace::Notices, SHAPE, &row?.1))
+        .collect()
+}
+
+/// Keeps a refused notice to be shown, if there is room.
+pub(crate) fn put_refused(
+    store: &Store,
+    change: &mut Change,
+    cid: &Cid,
+    refused: &RefusedNotice,
+) -> Result<(), StorageError> {
+    if store.scan(Keyspace::Notices, b"x", None, REFUSED_MAX)?.len() < REFUSED_MAX {
+        change.put_value(Keyspace::Notices, SHAPE, &key(b'x', &[&cid.to_bytes()]), refused);
+    }
+    Ok(())
+}
+
+/// A notice that was refused is applied after all.
+pub(crate) fn forget_refused(change: &mut Change, cid: &Cid) {
+    change.delete(Keyspace::Notices, &key(b'x', &[&cid.to_bytes()]));
 }
 
 /// Writes what a notice stands against, for ever: sources by CID and texts by fingerprint, or the notice that it
@@ -209,6 +266,17 @@ pub(crate) fn holders(store: &Store, source: &Cid) -> Result<Vec<NodeId>, Storag
     for row in store.rows(Keyspace::Ledger, &prefix) {
         let key = row?.0;
         let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
+        holders.extend(bytes.and_then(|b| NodeId::from_bytes(b).ok()));
+    }
+    Ok(holders)
+}
+
+/// Whoever is known to hold anything that was given out here.
+pub(crate) fn all_holders(store: &Store) -> Result<std::collections::BTreeSet<NodeId>, StorageError> {
+    let mut holders = std::collections::BTreeSet::new();
+    for row in store.rows(Keyspace::Ledger, b"s") {
+        let key = row?.0;
+        let bytes: Option<[u8; 32]> = key[key.len().saturating_sub(32)..].try_into().ok();
         holders.extend(bytes.and_then(|b| NodeId::from_bytes(b).ok()));
     }
     Ok(holders)

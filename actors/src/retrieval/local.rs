@@ -22,6 +22,8 @@ pub(crate) struct LocalHit {
     pub score: u64,
     pub sensitivity: Sensitivity,
     pub caution: Option<Cid>,
+    /// What its organisation's evidence weighs here, where that is not neutral.
+    pub trust: Option<u8>,
 }
 
 /// What this node's collection says of a query's terms, as far as the requester may read all of a partition. The
@@ -78,6 +80,7 @@ pub(crate) fn local_hits(
             score: candidate.score,
             sensitivity: unit.sensitivity,
             caution,
+            trust: premises.weight(&unit.origin.org),
         });
     }
     Ok(hits)

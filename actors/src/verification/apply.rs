@@ -7,20 +7,28 @@ use plumb_core::identity::{NodeId, Signed};
 use plumb_core::knowledge::UnitState;
 use plumb_core::lifecycle::Standing;
 use plumb_core::measure::Timestamp;
-use plumb_core::notice::{Effect, Notice, may_issue};
+use plumb_core::notice::{Effect, Notice};
+use plumb_core::trust::{Authority, Certificate, Place};
 use plumb_storage::{Change, Records, StorageError, unit};
 
 use super::closure;
 use crate::error::NodeError;
 use crate::grounding::APPEND_TRIES;
-use crate::kept::{self, Facts, KeptEvent, KeptNotice, Obligation, SourceRow, SourceState};
+use crate::kept::{self, Facts, KeptEvent, KeptNotice, Obligation, RefusedNotice, SourceRow, SourceState};
 use crate::premises::Premises;
+
+use super::authority::{denied, judge};
 
 /// By what right a notice is applied.
 #[derive(Clone, Copy)]
-pub(super) enum Authority<'a> {
-    /// Its signer speaks for what it names.
-    Publisher,
+pub(super) enum Right<'a> {
+    /// Its signer has to be one who speaks for what it names.
+    Issued {
+        /// The certificate that came with it and is in order.
+        shown: Option<&'a Signed<Certificate>>,
+        /// Where it was found.
+        place: Place,
+    },
     /// This node decides for itself. The word says from where: `local:review`, `world:crossref`.
     Local(&'a str),
 }
@@ -28,13 +36,33 @@ pub(super) enum Authority<'a> {
 /// What else becomes true with a notice: the log entry that publishes it, or a row that remembers why it was made.
 pub(super) type With<'a> = &'a dyn Fn(&mut Change) -> Result<(), NodeError>;
 
+/// Applies a notice that arrived. One whose signer has no right to it changes nothing, and is kept to be shown.
+pub(super) fn apply_arrived(
+    premises: &Premises,
+    signed: &Signed<Notice>,
+    shown: Option<&Signed<Certificate>>,
+    place: Place,
+) -> Result<KeptNotice, NodeError> {
+    let applied = apply(premises, signed, "federation", Right::Issued { shown, place }, &|_| Ok(()));
+    if let Err(NodeError::Denied(reason)) = &applied
+        && kept::refused(&premises.store, &signed.cid())?.is_none()
+    {
+        let signer = signed.signer().to_string();
+        let mut change = Change::new(premises.event(&signer, "notice.refuse", signed.cid(), "denied", reason));
+        let refused = RefusedNotice { signed: signed.to_bytes(), at: premises.now(), reason: reason.clone() };
+        kept::put_refused(&premises.store, &mut change, &signed.cid(), &refused)?;
+        premises.store.commit(change)?;
+    }
+    applied
+}
+
 /// Applies a notice: one of ours, or one that arrived. A notice that was applied before is answered with what it
 /// changed then.
 pub(super) fn apply(
     premises: &Premises,
     signed: &Signed<Notice>,
     by: &str,
-    authority: Authority<'_>,
+    right: Right<'_>,
     with: With<'_>,
 ) -> Result<KeptNotice, NodeError> {
     // What is taken in between looking for sources and barring their texts would stay active.
@@ -43,7 +71,12 @@ pub(super) fn apply(
         if let Some(kept) = kept::notice(&premises.store, &signed.cid())? {
             return Ok(kept);
         }
-        let (mut change, kept) = plan(premises, signed, by, authority)?;
+        signed.value().check().map_err(denied)?;
+        let (authority, origin) = match right {
+            Right::Issued { shown, place } => (Some(judge(premises, signed, shown, place)?), None),
+            Right::Local(origin) => (None, Some(origin)),
+        };
+        let (mut change, kept) = plan(premises, signed, by, authority, origin)?;
         with(&mut change)?;
         match premises.store.commit(change) {
             Ok(position) => {
@@ -63,29 +96,27 @@ fn plan(
     premises: &Premises,
     signed: &Signed<Notice>,
     by: &str,
-    authority: Authority<'_>,
+    authority: Option<Authority>,
+    origin: Option<&str>,
 ) -> Result<(Change, KeptNotice), NodeError> {
     let (cid, notice, now) = (signed.cid(), signed.value(), premises.now());
-    let (origin, is_local) = match authority {
-        Authority::Publisher => (None, false),
-        Authority::Local(origin) => (Some(origin.to_string()), true),
-    };
+    let is_local = origin.is_some();
     let facts = Facts { is_local, is_at_home: !is_local && notice.org == premises.org() };
-    notice.check().map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))?;
-    if !is_local {
-        speaks_for_its_publisher(premises, signed)?;
-    }
     let mut targets: Vec<SourceRow> = Vec::new();
     for target in &notice.targets {
         let Some(row) = kept::source(&premises.store, target)? else { continue };
-        if !is_local {
-            may_issue(signed, &row.publisher, Some(&row.org))
-                .map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))?;
+        if !is_local && (row.publisher != notice.publisher || row.org != notice.org) {
+            return Err(denied(format!("{} published {target}, and {} did not", row.publisher, notice.publisher)));
         }
         targets.push(row);
     }
-    let event =
-        premises.event(by, "notice.apply", cid, "ok", format!("{}: {}", notice.kind.as_str(), notice.reason.as_str()));
+    let event = premises.event(
+        by,
+        "notice.apply",
+        cid,
+        "ok",
+        format!("{}: {}{}", notice.kind.as_str(), notice.reason.as_str(), authority.map_or("", right)),
+    );
     let mut change = Change::new(event);
     let (mut n_units, mut events) = (0, Vec::new());
     let mut standing: BTreeMap<Cid, Vec<Standing>> = BTreeMap::new();
@@ -109,27 +140,23 @@ fn plan(
         applied_at: now,
         n_units,
         n_answers,
-        origin,
+        origin: origin.map(str::to_string),
         is_at_home: facts.is_at_home,
     };
     kept::put_notice(&mut change, &cid, &kept);
+    kept::forget_refused(&mut change, &cid);
     kept::bar(&mut change, &cid, notice);
     // Two actors may apply the same notice at once; one of them finds it applied.
     change.expect_absent(plumb_storage::Keyspace::Notices, &kept::notice_key(&cid));
     Ok((change, kept))
 }
 
-/// A notice is signed by the publisher that it names, or by the root of that publisher's organisation.
-fn speaks_for_its_publisher(premises: &Premises, signed: &Signed<Notice>) -> Result<(), NodeError> {
-    let notice = signed.value();
-    let head = kept::log_head(&premises.store, &premises.node(), &notice.publisher)?;
-    let org = if notice.publisher == premises.node() {
-        Some(premises.org())
-    } else {
-        head.map(|h| h.state.certificate.value().org)
-    };
-    may_issue(signed, &notice.publisher, org.as_ref())
-        .map_err(|e| NodeError::Denied(format!("the notice is refused: {e}")))
+fn right(authority: Authority) -> &'static str {
+    match authority {
+        Authority::Publisher => "",
+        Authority::Successor => ", by the publisher's successor",
+        Authority::Root => ", by the organisation's root",
+    }
 }
 
 /// Changes one source and its units. Returns how many units the notice concerns.

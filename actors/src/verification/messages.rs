@@ -2,13 +2,16 @@
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
-use plumb_core::identity::Signed;
+use plumb_core::identity::{PublicKey, Signed};
 use plumb_core::notice::{Acknowledgement, Notice, NoticeKind, Reason, Receipt};
+use plumb_core::trust::{Certificate, Place};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::NodeError;
 use crate::caller::Caller;
+
+use super::{Statement, Taken};
 
 /// Publishes a notice about sources of this node.
 #[derive(Clone, Debug, actix::Message)]
@@ -32,12 +35,60 @@ pub struct PublishNotice {
     pub audience: Option<Sensitivity>,
 }
 
+/// Gives a notice as the root of the organisation is to sign it, in canonical bytes.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Vec<u8>, NodeError>")]
+pub struct DraftNotice {
+    /// What is to be published.
+    pub notice: PublishNotice,
+}
+
+/// Publishes a notice that was signed elsewhere, by the root of this node's organisation.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<NoticeView, NodeError>")]
+pub struct PublishSigned {
+    /// Who.
+    pub caller: Caller,
+    /// The notice; its signature holds.
+    pub notice: Box<Signed<Notice>>,
+}
+
+/// Takes up what an organisation says of its roots or nodes.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Taken, NodeError>")]
+pub struct TakeUp {
+    /// For the audit log.
+    pub by: String,
+    /// What it says.
+    pub statement: Statement,
+    /// Where it was found.
+    pub place: Place,
+    /// Certificates of peers that are connected now, each with who signed it: they were known before.
+    pub admitted: Vec<(Cid, PublicKey)>,
+    /// Whether an operator brought it: their own organisation's goes into this node's log.
+    pub is_ours: bool,
+}
+
+/// Decides which of two rivals for the root of an organisation is followed.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct SettleRoots {
+    /// For the audit log.
+    pub by: String,
+    /// The one to follow.
+    pub new: PublicKey,
+}
+
 /// Applies a notice that arrived. Answers with the signed acknowledgement; applying twice changes nothing more.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<Signed<Acknowledgement>, NodeError>")]
 pub struct ApplyNotice {
     /// The notice; its signature holds.
     pub notice: Box<Signed<Notice>>,
+    /// The certificate that came with it, if that is in order.
+    pub certificate: Option<Box<Signed<Certificate>>>,
+    /// Where it was found.
+    pub place: Place,
 }
 
 /// Notes that somebody holds evidence of ours, or passed on by us.
@@ -56,7 +107,8 @@ pub struct NoteAcknowledgement {
     pub acknowledgement: Box<Signed<Acknowledgement>>,
 }
 
-/// Lists notices, newest first: those about what the caller may read, and what others published for everybody.
+/// Lists notices, newest first: those about what the caller may read, and what others published for everybody. Those that
+/// were refused come last, for the operator.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<Vec<NoticeView>, NodeError>")]
 pub struct ListNotices {
@@ -116,6 +168,9 @@ pub struct NoticeView {
     pub audience: Option<String>,
     /// To the operator: when it was applied here, and what that changed.
     pub applied: Option<AppliedView>,
+    /// Why it changed nothing, if its signer had no right to it.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Whoever is known to hold what it names, and whether they have applied it. Only its publisher and whoever
     /// passed the evidence on know of any.
     pub receipts: Vec<ObligationView>,

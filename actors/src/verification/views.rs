@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use cid::Cid;
 use plumb_core::boundary::{Requester, readable};
 use plumb_core::identity::{NodeId, Signed};
-use plumb_core::notice::Acknowledgement;
+use plumb_core::notice::{Acknowledgement, Notice};
 use plumb_storage::unit;
 
 use super::{AppliedView, ListNotices, NoticeView, ObligationView, TargetView};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::federation::PeersView;
-use crate::kept::{self, KeptNotice, Obligation, SourceRow};
+use crate::kept::{self, KeptNotice, Obligation, RefusedNotice, SourceRow};
 use crate::premises::Premises;
 
 /// Notices that are looked at for a list.
@@ -29,6 +29,12 @@ pub(super) fn list(premises: &Premises, ask: &ListNotices) -> Result<Vec<NoticeV
         let cid = kept.open()?.cid();
         views.extend(reader.view(premises, &cid, &kept, None)?);
     }
+    // What was refused may come from anybody who is admitted, and is the operator's to look at.
+    if ask.caller.operator {
+        for refused in kept::refused_notices(&premises.store)?.into_iter().take(ask.limit.saturating_sub(views.len())) {
+            views.push(of_refused(&refused)?);
+        }
+    }
     Ok(views)
 }
 
@@ -41,8 +47,42 @@ pub(super) fn view(
 ) -> Result<NoticeView, NodeError> {
     let absent = || NodeError::NotFound(cid.to_string());
     let reader = Reader::of(premises, caller)?;
-    let kept = kept::notice(&premises.store, cid)?.ok_or_else(absent)?;
+    let Some(kept) = kept::notice(&premises.store, cid)? else {
+        let refused = kept::refused(&premises.store, cid)?.filter(|_| caller.operator).ok_or_else(absent)?;
+        return of_refused(&refused);
+    };
     reader.view(premises, cid, &kept, peers)?.ok_or_else(absent)
+}
+
+/// A notice that changed nothing, because its signer had no right to it.
+fn of_refused(refused: &RefusedNotice) -> Result<NoticeView, NodeError> {
+    let signed = refused.open()?;
+    let view = unapplied(&signed);
+    Ok(NoticeView { refused: Some(refused.reason.clone()), ..view })
+}
+
+/// What a notice says of itself.
+fn unapplied(signed: &Signed<Notice>) -> NoticeView {
+    let notice = signed.value();
+    let named = |source: &Cid| TargetView { source: source.to_string(), title: None };
+    NoticeView {
+        notice: signed.cid().to_string(),
+        kind: notice.kind.as_str().to_string(),
+        reason: notice.reason.as_str().to_string(),
+        note: notice.note.clone(),
+        origin: "publisher".to_string(),
+        targets: notice.targets.iter().map(named).collect(),
+        publisher: notice.publisher.to_string(),
+        signer: signed.signer().to_string(),
+        issued_at: notice.issued_at.to_string(),
+        undoes: notice.undoes.map(|u| u.to_string()),
+        chunks: notice.chunks.iter().map(ToString::to_string).collect(),
+        superseded_by: notice.superseded_by.as_ref().map(named),
+        audience: notice.audience.map(|a| a.to_string()),
+        applied: None,
+        refused: None,
+        receipts: Vec::new(),
+    }
 }
 
 /// A notice with everything in it, for whoever has just published it.
@@ -114,19 +154,11 @@ impl Reader {
             }
         }
         Ok(Some(NoticeView {
-            notice: cid.to_string(),
-            kind: notice.kind.as_str().to_string(),
-            reason: notice.reason.as_str().to_string(),
             note: if sees_all { notice.note.clone() } else { String::new() },
             origin: kept.origin.clone().unwrap_or_else(|| "publisher".to_string()),
             targets,
-            publisher: notice.publisher.to_string(),
-            signer: signed.signer().to_string(),
-            issued_at: notice.issued_at.to_string(),
-            undoes: notice.undoes.map(|u| u.to_string()),
             chunks: if sees_all { notice.chunks.iter().map(ToString::to_string).collect() } else { Vec::new() },
             superseded_by,
-            audience: notice.audience.map(|a| a.to_string()),
             // Its counts take in answers of others, so they are the operator's to see.
             applied: (sees_all && self.sees_ledger).then(|| AppliedView {
                 at: kept.applied_at.to_string(),
@@ -134,6 +166,7 @@ impl Reader {
                 answers: kept.n_answers,
             }),
             receipts,
+            ..unapplied(&signed)
         }))
     }
 }

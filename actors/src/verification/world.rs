@@ -15,7 +15,7 @@ use plumb_storage::{Blocks, Change, Records};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::apply::{Authority, apply};
+use super::apply::{Right, apply};
 use super::publish::{draft, texts_of};
 use crate::NodeError;
 use crate::caller::Caller;
@@ -324,7 +324,7 @@ fn remember(
     by: &str,
 ) -> Result<(), NodeError> {
     let origin = format!("world:{}", feed.as_str());
-    apply(premises, signed, by, Authority::Local(&origin), &|change| {
+    apply(premises, signed, by, Right::Local(&origin), &|change| {
         kept::put_applied(change, &row.record, feed, applied);
         Ok(())
     })?;

@@ -60,6 +60,9 @@ pub struct Cited {
     pub sensitivity: Sensitivity,
     /// A notice that counselled caution.
     pub caution: Option<Cid>,
+    /// What the issuer let its organisation's evidence weigh, where that was not neutral.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<u8>,
 }
 
 /// What the issuer knew of one publisher's log.
@@ -206,6 +209,7 @@ pub fn seal(contents: &Contents<'_>, key: &SecretKey) -> Result<SealedBundle, Si
                 distance: e.distance,
                 sensitivity: e.sensitivity,
                 caution: e.caution,
+                trust: e.trust,
             })
             .collect(),
         heads: contents.heads.clone(),

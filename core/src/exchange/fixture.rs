@@ -28,7 +28,7 @@ pub(super) fn root() -> SecretKey {
 }
 
 pub(super) fn roots() -> Roots {
-    Roots(BTreeMap::from([(root().public(), "Northwater".to_string())]))
+    Roots::full([(root().public(), "Northwater".to_string())])
 }
 
 /// A sealed answer over two small sources.
@@ -81,6 +81,7 @@ pub(super) fn sealed_over(first: &str, now: Timestamp, with_head: bool) -> Seale
             distance: 0,
             sensitivity: Sensitivity::Public,
             caution: None,
+            trust: None,
         })
         .collect();
     evidence.sort_by(|a, b| b.score.cmp(&a.score).then(a.cid.cmp(&b.cid)));
@@ -142,11 +143,11 @@ pub(super) fn sealed_and_logged(n: u64) -> SealedBundle {
 
 /// Verifies where nothing is known.
 pub(super) fn verified(bytes: &[u8]) -> Result<Verified, BundleError> {
-    verify(bytes, &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown })
+    verify(bytes, &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None })
 }
 
 pub(super) fn judged(car: &[u8], now: Timestamp, status: SourceStatus) -> Result<Verdict, BundleError> {
     let roots = roots();
     let status = |_: &Cid, _: &SourceRecord| status;
-    verify(car, &Knowledge { now, roots: &roots, status: &status }).map(|v| v.verdict)
+    verify(car, &Knowledge { now, roots: &roots, status: &status, logged: &|_, _| None }).map(|v| v.verdict)
 }

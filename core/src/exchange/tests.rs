@@ -1,12 +1,108 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::exchange::fixture::{NOW, entry_of, judged, logged_behind, node, sealed, sealed_and_logged, verified};
-use crate::exchange::{LoggedAt, Seal, SealedBundle, write_car};
+use crate::exchange::fixture::{
+    NOW, entry_of, judged, logged_behind, node, root, roots, sealed, sealed_and_logged, verified,
+};
+use crate::exchange::{LoggedAt, Seal, SealedBundle, read_car, write_car};
 use crate::identity::{Domain, SecretKey};
 use crate::measure::Duration;
+use crate::trust::certify;
 use ipld_core::ipld::Ipld;
 use proptest::prelude::*;
+
+/// Sealed at `NOW` under a certificate that became valid `begins` ms later and held for a day; judged with what the
+/// reader knows of roots, and of the issuer's log.
+fn issued(
+    begins: i64,
+    know: impl Fn(&mut Roots, &Signed<Certificate>),
+    logged: Option<u64>,
+) -> Result<CertificateState, String> {
+    let template = verify(
+        &sealed(true).to_car(),
+        &Knowledge { now: NOW, roots: &roots(), status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None },
+    )
+    .unwrap();
+    let department = "department-operations".parse().unwrap();
+    let begin = Timestamp(NOW.0 + begins);
+    let certificate = certify(&root(), "Northwater", node().public(), department, begin, Duration::days(1)).unwrap();
+    let file = RawBlock::raw(certificate.to_bytes());
+    let bundle = Bundle { certificate: file.cid, issued_at: NOW, ..template.bundle.clone() };
+    let signed = Signed::seal(bundle, &node()).unwrap();
+    let seal = RawBlock::encode(&Seal {
+        tag: crate::exchange::bundle::SealTag,
+        bundle: signed.cid(),
+        signer: node().public(),
+        signature: *signed.signature(),
+        logged: None,
+    })
+    .unwrap();
+    let mut blocks = template.blocks.clone();
+    for gone in [template.root, template.cid, template.bundle.certificate] {
+        blocks.remove(&gone);
+    }
+    for block in [file, signed.block().clone(), seal.clone()] {
+        blocks.insert(block.cid, block.bytes);
+    }
+    let car = SealedBundle { root: seal.cid, bundle: signed.cid(), blocks }.to_car();
+    let mut roots = roots();
+    know(&mut roots, &certificate);
+    let knowledge = Knowledge {
+        now: NOW.plus(Duration::days(400)),
+        roots: &roots,
+        status: &|_, _| SourceStatus::Unknown,
+        logged: &|_, _| logged,
+    };
+    match verify(&car, &knowledge) {
+        Ok(verified) => Ok(verified.certificate_state),
+        Err(BundleError::Issued(error)) => Err(error.code().to_string()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_bundle_is_judged_by_its_issuers_standing_when_it_was_issued() {
+    use crate::trust::{Revocation, RevocationReason, RevocationTag, Rotation};
+    let code = |code: &str| Err(code.to_string());
+    let nothing = |_: &mut Roots, _: &Signed<Certificate>| {};
+    assert_eq!(
+        issued(-1000, nothing, None),
+        Ok(CertificateState::Valid),
+        "it has expired since, which changes nothing"
+    );
+    assert_eq!(issued(240_000, nothing, None), Ok(CertificateState::Valid), "minutes of skew change nothing");
+    assert_eq!(issued(400_000, nothing, None), code("in_future"));
+    assert_eq!(issued(-2 * 86_400_000, nothing, None), code("expired"));
+    assert_eq!(issued(-1000, |roots, _| *roots = Roots::default(), None), Ok(CertificateState::Unknown));
+
+    let revoke = |roots: &mut Roots, _: &Signed<Certificate>| {
+        let revocation = Revocation {
+            tag: RevocationTag,
+            org: root().public(),
+            node: node().public(),
+            certificate: None,
+            reason: RevocationReason::KeyCompromise,
+            note: String::new(),
+            log_size: None,
+            at: NOW,
+        };
+        roots.history.revoke(Signed::seal(revocation, &root()).unwrap(), 5);
+    };
+    assert_eq!(issued(-1000, revoke, None), code("revoked"), "the key could write any date");
+    assert_eq!(issued(-1000, revoke, Some(4)), Ok(CertificateState::Valid), "it was logged before");
+    assert_eq!(issued(-1000, revoke, Some(5)), code("revoked"));
+
+    let next = SecretKey::from_seed([7; 32]);
+    let rotate = |roots: &mut Roots, known: Option<cid::Cid>| {
+        let rotation = Rotation::seal(root().public(), &root(), &next, NOW).unwrap();
+        roots.history.rotate(rotation, known);
+        roots.history.locate(node().public(), root().public(), 5);
+    };
+    assert_eq!(issued(-1000, |r, c| rotate(r, Some(c.cid())), None), Ok(CertificateState::Valid), "it was known");
+    assert_eq!(issued(-1000, |r, _| rotate(r, None), None), Ok(CertificateState::Retired), "it cannot be told");
+    assert_eq!(issued(-1000, |r, _| rotate(r, None), Some(6)), code("retired_root"));
+    assert_eq!(issued(-1000, |r, _| rotate(r, None), Some(4)), Ok(CertificateState::Valid), "it was logged before");
+}
 
 #[test]
 fn a_bundle_has_four_verdicts() {

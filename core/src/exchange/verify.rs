@@ -16,7 +16,7 @@ use crate::identity::{NodeId, Signed, SignedError};
 use crate::log::LogError;
 use crate::measure::Timestamp;
 use crate::retrieval::{Query, TermStats};
-use crate::trust::{CLOCK_TOLERANCE, Certificate, Roots, is_signed_by_its_root};
+use crate::trust::{CLOCK_TOLERANCE, Certificate, Place, Roots, TrustError, is_signed_by_its_root};
 
 /// Why a bundle is not authentic. Every variant is a check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,9 +41,13 @@ pub enum BundleError {
         /// Who signed.
         signer: NodeId,
     },
-    /// The certificate does not fit the bundle.
-    #[error("the certificate does not certify the issuer for the organisation and the time of the bundle")]
+    /// The certificate is another node's, or its organisation did not sign it.
+    #[error("the certificate does not certify the issuer for the organisation that the bundle names")]
     Certificate,
+    /// The certificate was not in order when the bundle was issued; where the bundle stands in its issuer's log, as of
+    /// there.
+    #[error("when the bundle was issued its issuer was not in order: {0}")]
+    Issued(TrustError),
     /// The evidence contradicts itself.
     #[error("evidence {chunk}: {what}")]
     Evidence {
@@ -114,6 +118,36 @@ pub struct Knowledge<'a> {
     pub roots: &'a Roots,
     /// What the reader knows of a source, by its record's CID and its publisher.
     pub status: &'a dyn Fn(&Cid, &SourceRecord) -> SourceStatus,
+    /// Where a bundle stands in its issuer's log, as far as the reader holds that. It is asked only where something
+    /// depends on it: an issuer that was revoked since, a root that has retired.
+    pub logged: &'a dyn Fn(&NodeId, &Cid) -> Option<u64>,
+}
+
+/// How the issuer's certificate stands to what the reader trusts. A certificate that was not in order when the bundle
+/// was issued makes it not authentic ([`BundleError::Issued`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateState {
+    /// A root in office signed it, or one that was when the bundle was issued.
+    Valid,
+    /// It is in order, and the reader does not know the organisation.
+    Unknown,
+    /// It is signed by a root that contradicts another one.
+    Disputed,
+    /// It is signed by a root that has retired since, and whether the bundle was issued before cannot be told: it is not
+    /// found in what is held of its issuer's log.
+    Retired,
+}
+
+impl CertificateState {
+    /// A stable word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CertificateState::Valid => "valid",
+            CertificateState::Unknown => "unknown_root",
+            CertificateState::Disputed => "disputed_root",
+            CertificateState::Retired => "retired_root",
+        }
+    }
 }
 
 /// The verdict over an authentic bundle.
@@ -160,6 +194,8 @@ pub struct Verified {
     pub answer: Answer,
     /// Its issuer's certificate.
     pub certificate: Signed<Certificate>,
+    /// How that stands to what the reader trusts.
+    pub certificate_state: CertificateState,
     /// Whether the reader trusts the issuer's organisation.
     pub root_is_trusted: bool,
     /// Chunks in rank order.
@@ -192,7 +228,7 @@ pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, Bundl
     passed(format!("the signature of {} holds over the bundle", bundle.issuer));
 
     let certificate = Signed::<Certificate>::from_bytes(&block_of(blocks, &bundle.certificate)?.bytes)?;
-    check_certificate(&bundle, &certificate)?;
+    let certificate_state = check_certificate(&signed.cid(), &bundle, &certificate, knowledge)?;
     passed(format!("the root of `{}` ({}) certified the issuer", certificate.value().org_name, bundle.org));
 
     let label = strictest(bundle.evidence.iter().map(|c| c.sensitivity));
@@ -219,7 +255,12 @@ pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, Bundl
     }
     file.refuse_strays()?;
 
-    let verdict = judge(&bundle, &sources, knowledge);
+    let verdict = match judge(&bundle, &sources, knowledge) {
+        Verdict::Current { .. } if certificate_state == CertificateState::Retired => {
+            Verdict::Unconfirmed { since: None }
+        }
+        verdict => verdict,
+    };
     let form = file.form();
     let BundleFile { root, blocks, credential } = file;
     let mut verified = Verified {
@@ -227,7 +268,8 @@ pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, Bundl
         root,
         form,
         logged,
-        root_is_trusted: knowledge.roots.pins(&bundle.org),
+        certificate_state,
+        root_is_trusted: certificate_state == CertificateState::Valid,
         bundle,
         answer,
         certificate,
@@ -253,14 +295,43 @@ pub fn replay(bytes: &[u8]) -> Result<RawBlock, BundleError> {
     Ok(RawBlock::encode(&recompute(&bundle, &chunks, &sources, &answer)?)?)
 }
 
-fn check_certificate(bundle: &Bundle, certificate: &Signed<Certificate>) -> Result<(), BundleError> {
+/// Whether the certificate was in order when the bundle was issued. Its time is compared with the bundle's own, since a
+/// bundle outlives certificates. A revoked node and a retired root could write any time, so there the issuer's log
+/// decides: what stands in it early enough counts.
+fn check_certificate(
+    cid: &Cid,
+    bundle: &Bundle,
+    certificate: &Signed<Certificate>,
+    knowledge: &Knowledge<'_>,
+) -> Result<CertificateState, BundleError> {
     let c = certificate.value();
-    let fits = is_signed_by_its_root(certificate)
-        && c.org == bundle.org
-        && c.node == bundle.issuer
-        && c.not_before <= bundle.issued_at.plus(CLOCK_TOLERANCE)
-        && bundle.issued_at <= c.not_after.plus(CLOCK_TOLERANCE);
-    if fits { Ok(()) } else { Err(BundleError::Certificate) }
+    if !is_signed_by_its_root(certificate) || c.org != bundle.org || c.node != bundle.issuer {
+        return Err(BundleError::Certificate);
+    }
+    if bundle.issued_at.plus(CLOCK_TOLERANCE) < c.not_before {
+        return Err(BundleError::Issued(TrustError::InFuture(c.not_before)));
+    }
+    if c.not_after.plus(CLOCK_TOLERANCE) < bundle.issued_at {
+        return Err(BundleError::Issued(TrustError::Expired(c.not_after)));
+    }
+    let place = || match (knowledge.logged)(&bundle.issuer, cid) {
+        Some(index) => Place::Logged { publisher: bundle.issuer, index },
+        None => Place::Shown,
+    };
+    if knowledge.roots.check_revoked(certificate, Place::Shown).is_err() {
+        knowledge.roots.check_revoked(certificate, place()).map_err(BundleError::Issued)?;
+    }
+    match knowledge.roots.vouch(certificate) {
+        Ok(()) => Ok(CertificateState::Valid),
+        Err(TrustError::UnknownRoot { .. }) => Ok(CertificateState::Unknown),
+        Err(TrustError::DisputedRoot { .. }) => Ok(CertificateState::Disputed),
+        Err(TrustError::RetiredRoot { root }) => match place() {
+            Place::Shown => Ok(CertificateState::Retired),
+            place if knowledge.roots.history.is_before_rotation(&root, place) => Ok(CertificateState::Valid),
+            Place::Logged { .. } => Err(BundleError::Issued(TrustError::RetiredRoot { root })),
+        },
+        Err(error) => Err(BundleError::Issued(error)),
+    }
 }
 
 type Chunks = Vec<(Cid, Chunk)>;
@@ -313,6 +384,7 @@ fn recompute(bundle: &Bundle, chunks: &Chunks, sources: &Sources, answer: &Answe
             distance: cited.distance,
             sensitivity: cited.sensitivity,
             caution: cited.caution,
+            trust: cited.trust,
         });
     }
     Ok(compose(&query, &stats, &evidence, answer.generated_at))

@@ -368,6 +368,10 @@ impl LogSync {
         let mut actions = match event {
             Event::PeerAdmitted { peer, heads } => {
                 self.peers.entry(peer).or_default();
+                // It is here under a certificate that is in order, whatever was made of an older one of it.
+                if let Some(log) = self.logs.get_mut(&peer) {
+                    log.ignored_until = None;
+                }
                 self.heads_received(now, peer, heads, Vec::new())
             }
             Event::PeerLost { peer } => {

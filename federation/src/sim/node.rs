@@ -101,7 +101,7 @@ fn root(org: u8) -> SecretKey {
 
 fn roots() -> Roots {
     let named = |org: &u8| (root(*org).public(), format!("organisation {org}"));
-    Roots(ORGS.iter().map(named).collect())
+    Roots::full(ORGS.iter().map(named))
 }
 
 impl Node {

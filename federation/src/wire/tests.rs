@@ -15,7 +15,10 @@ use plumb_core::notice::{
 };
 use plumb_core::propagation::{Reply, Taught, Teaching, TeachingTag};
 use plumb_core::retrieval::{CollectionSummary, Query, TermStats};
-use plumb_core::trust::{Assertion, AssertionTag, Certificate, certify};
+use plumb_core::trust::{
+    Assertion, AssertionTag, Capability, Certificate, Revocation, RevocationReason, RevocationTag, Rotation, Terms,
+    certify, certify_under,
+};
 use proptest::prelude::*;
 
 use super::blocks::{Blocks, BlocksRequest, BlocksResponse};
@@ -37,6 +40,34 @@ fn certificate() -> Signed<Certificate> {
     let department: EntityId = "department-laboratory".parse().unwrap();
     let (root, node) = (key(1), key(2).public());
     certify(&root, "Northwater", node, department, Timestamp(0), Duration::days(365)).unwrap()
+}
+
+fn rotation() -> Rotation {
+    Rotation::seal(key(1).public(), &key(1), &key(5), Timestamp(7)).unwrap()
+}
+
+fn certificate_after_rotation() -> Signed<Certificate> {
+    let terms = Terms {
+        department: "department-laboratory".parse().unwrap(),
+        capabilities: Some(["search", "notices", "later"].map(|c| Capability::from(c.to_string())).into()),
+        succeeds: vec![key(3).public()],
+        validity: Duration::days(365),
+    };
+    certify_under(&key(5), &[rotation()], "Northwater", key(2).public(), terms, Timestamp(0)).unwrap()
+}
+
+fn revocation() -> Signed<Revocation> {
+    let value = Revocation {
+        tag: RevocationTag,
+        org: key(1).public(),
+        node: key(2).public(),
+        certificate: Some(certificate().cid()),
+        reason: RevocationReason::KeyCompromise,
+        note: "The machine was stolen.".into(),
+        log_size: Some(12),
+        at: Timestamp(8),
+    };
+    Signed::seal(value, &key(5)).unwrap()
 }
 
 fn checkpoint_over(entries: &[&[u8]]) -> SignedCheckpoint {
@@ -283,7 +314,7 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
     vec![
         ("hello", hello.encode(), request_hello),
         ("hello_response", HelloResponse::Hello(hello).encode(), response_hello),
-        ("hello_refused", HelloResponse::Refused { reason: denied() }.encode(), response_hello),
+        ("hello_refused", HelloResponse::Refused { reason: denied(), code: None }.encode(), response_hello),
         ("search_ask_statistics", SearchRequest::Statistics(asked).encode(), request_search),
         ("search_ask_hits", SearchRequest::Hits(hits_asked).encode(), request_search),
         ("search_ask_statistics_asserted", asserted_statistics, request_search),
@@ -333,6 +364,9 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
         ("log_entry_notice", LogEntry::Notice(notice()).encode(), entry),
         ("log_entry_bundle", LogEntry::Bundle { cid: block.cid }.encode(), entry),
         ("log_entry_certificate", LogEntry::Certificate(certificate()).encode(), entry),
+        ("log_entry_certificate_terms", LogEntry::Certificate(certificate_after_rotation()).encode(), entry),
+        ("log_entry_rotation", LogEntry::Rotation(rotation()).encode(), entry),
+        ("log_entry_revocation", LogEntry::Revocation(revocation()).encode(), entry),
         ("log_state", state().encode(), stored),
         ("log_fork", fork().encode(), proof),
     ]
@@ -357,6 +391,43 @@ fn golden_bytes() {
         assert_eq!(hex(&frame), golden.trim(), "{name}");
         assert_eq!(reread(&frame).map(|again| hex(&again)), Ok(hex(&frame)), "{name}");
     }
+}
+
+/// A refusal has a code since certificates have four answers; one without is read as before.
+#[test]
+fn a_refusal_may_have_a_code() {
+    let refused = HelloResponse::Refused { reason: "no more".into(), code: Some("revoked".into()) };
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire/hello_refused_code.v1.hex");
+    if !path.exists() && std::env::var("PLUMB_GOLDEN").as_deref() == Ok("write") {
+        std::fs::write(&path, format!("{}\n", hex(&refused.encode()))).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    assert_eq!(hex(&refused.encode()), golden.trim());
+    assert_eq!(HelloResponse::decode(&refused.encode()), Ok(refused));
+    let long = HelloResponse::Refused { reason: "no".into(), code: Some("c".repeat(33)) };
+    assert!(matches!(HelloResponse::decode(&long.encode()), Err(WireError::Limit { what: "bytes of code", .. })));
+}
+
+/// The longest certificate that a root can sign is one that everybody reads.
+#[test]
+fn the_longest_certificate_fits() {
+    use plumb_core::trust::{CAPABILITIES_MAX, ROTATIONS_MAX, SUCCEEDS_MAX};
+    let keys: Vec<SecretKey> = (1..).map(key).take(ROTATIONS_MAX + 1).collect();
+    let rotate =
+        |pair: &[SecretKey]| Rotation::seal(keys[0].public(), &pair[0], &pair[1], Timestamp(i64::MAX)).unwrap();
+    let line: Vec<Rotation> = keys.windows(2).map(rotate).collect();
+    let terms = Terms {
+        department: format!("department-{}", "d".repeat(180)).parse().unwrap(),
+        capabilities: Some((0..CAPABILITIES_MAX).map(|i| Capability::from(format!("{i:032}"))).collect()),
+        succeeds: vec![key(3).public(); SUCCEEDS_MAX],
+        validity: Duration::days(365),
+    };
+    let name = "n".repeat(200);
+    let longest =
+        certify_under(keys.last().unwrap(), &line, &name, key(2).public(), terms, Timestamp(1 << 50)).unwrap();
+    assert!(plumb_core::trust::is_signed_by_its_root(&longest));
+    let entry = LogEntry::Certificate(longest).encode();
+    assert!(matches!(LogEntry::decode(&entry), Ok(LogEntry::Certificate(_))), "{} bytes", entry.len());
 }
 
 #[derive(serde::Deserialize)]
@@ -612,8 +683,10 @@ fn limits_of_lists_and_texts_hold() {
     let huge = vec![0x80; super::log::FRAME_BYTES_MAX + 1];
     assert_eq!(limit(LogRequest::decode(&huge)), "bytes");
     // A reason is cut by whoever gives it.
-    let refused = HelloResponse::Refused { reason: "ü".repeat(1000) }.encode();
-    let HelloResponse::Refused { reason } = HelloResponse::decode(&refused).unwrap() else { panic!("another kind") };
+    let refused = HelloResponse::Refused { reason: "ü".repeat(1000), code: None }.encode();
+    let HelloResponse::Refused { reason, .. } = HelloResponse::decode(&refused).unwrap() else {
+        panic!("another kind")
+    };
     assert_eq!(reason.len(), super::REASON_BYTES_MAX);
 }
 

@@ -6,19 +6,21 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
 use actix_web::{HttpResponse, get, post};
+use plumb_actors::Caller;
 use plumb_actors::verification::{
-    EventsView, ExportNotice, ListEvents, ListNotices, NoticeView, ObligationView, PublishNotice, ShowNotice,
-    WATCH_FILE_BYTES_MAX, WatchView, WatchWorld,
+    DraftNotice, EventsView, ExportNotice, ListEvents, ListNotices, NoticeView, ObligationView, PublishNotice,
+    PublishSigned, ShowNotice, WATCH_FILE_BYTES_MAX, WatchView, WatchWorld,
 };
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::parse_cid;
+use plumb_core::identity::Signed;
 use plumb_core::notice::{NoticeKind, Reason as NoticeReason};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{LONG, Page, QUICK, WORK};
 use crate::problem::Problem;
-use crate::serve::{Asker, Body, Key, Operator, Served};
+use crate::serve::{Asker, Body, Key, Operator, Served, Words};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
@@ -26,6 +28,8 @@ pub fn routes(config: &mut ServiceConfig) {
         .service(publish)
         .service(events)
         .service(watch)
+        .service(draft)
+        .service(publish_signed)
         .service(list)
         .service(show)
         .service(signed)
@@ -74,11 +78,17 @@ async fn publish(
     key: Key,
     body: Body<NoticeRequest>,
 ) -> Result<HttpResponse, Problem> {
-    let NoticeRequest { kind, reason, note, targets, chunks, superseded_by, audience } = body.value;
+    let message = wish(caller.clone(), body.value)?;
+    let work = async { Ok((StatusCode::OK, served.node.verification.ask(message, WORK).await?)) };
+    served.replies.once(&caller, "notices", key, body.digest, work).await
+}
+
+fn wish(caller: Caller, request: NoticeRequest) -> Result<PublishNotice, Problem> {
+    let NoticeRequest { kind, reason, note, targets, chunks, superseded_by, audience } = request;
     let invalid = |e: plumb_core::content::ContentError| Problem::invalid(e.to_string());
     let chunks = chunks.iter().map(|chunk| parse_cid(chunk).map_err(invalid)).collect::<Result<Vec<_>, _>>()?;
-    let message = PublishNotice {
-        caller: caller.clone(),
+    Ok(PublishNotice {
+        caller,
         kind: kind.parse::<NoticeKind>()?,
         reason: reason.parse::<NoticeReason>()?,
         note,
@@ -86,9 +96,45 @@ async fn publish(
         chunks,
         superseded_by,
         audience: audience.map(|label| label.parse::<Sensitivity>()).transpose()?,
-    };
-    let work = async { Ok((StatusCode::OK, served.node.verification.ask(message, WORK).await?)) };
-    served.replies.once(&caller, "notices", key, body.digest, work).await
+    })
+}
+
+/// Gives a notice as the root of the organisation is to sign it, in canonical DAG-CBOR: it may name what any node of the
+/// organisation published. Operator only.
+#[utoipa::path(
+    tag = "notices",
+    request_body = NoticeRequest,
+    responses(
+        (status = 200, body = Vec<u8>, content_type = "application/cbor"), (status = 400, body = Problem),
+        (status = 403, body = Problem), (status = 404, body = Problem),
+    )
+)]
+#[post("/v1/notices/draft")]
+async fn draft(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    body: Body<NoticeRequest>,
+) -> Result<HttpResponse, Problem> {
+    let message = DraftNotice { notice: wish(caller, body.value)? };
+    let bytes = served.node.verification.ask(message, WORK).await?;
+    Ok(HttpResponse::Ok().content_type("application/cbor").body(bytes))
+}
+
+/// Publishes a notice that the root of the organisation signed. Operator only.
+#[utoipa::path(
+    tag = "notices",
+    request_body(content = Vec<u8>, content_type = "application/cbor"),
+    responses((status = 200, body = NoticeView), (status = 400, body = Problem), (status = 403, body = Problem))
+)]
+#[post("/v1/notices/signed")]
+async fn publish_signed(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    words: Words,
+) -> Result<Json<NoticeView>, Problem> {
+    let notice = Signed::from_bytes(&words.0).map_err(|e| Problem::invalid(format!("it is no signed notice: {e}")))?;
+    let message = PublishSigned { caller, notice: Box::new(notice) };
+    Ok(Json(served.node.verification.ask(message, WORK).await?))
 }
 
 /// Lists notices, newest first: those about what the caller may read, and what others published for everybody.

@@ -77,6 +77,9 @@ enum Verb {
         /// Take this signed notice into account; may be repeated. Implies --offline
         #[arg(long, value_name = "FILE")]
         notice: Vec<PathBuf>,
+        /// Take this rotation or revocation into account, as a root wrote it; may be repeated. Implies --offline
+        #[arg(long, value_name = "FILE")]
+        statement: Vec<PathBuf>,
     },
     /// Compose the answer of a bundle file again from its evidence, and compare
     Replay {
@@ -120,7 +123,9 @@ pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
         Verb::List { limit } => list(cx, limit).await,
         Verb::Export { bundle, format, out, thin } => export(cx, &bundle, format.into(), out, thin).await,
         Verb::Show { file } => show::show(cx, &file).await,
-        Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
+        Verb::Verify { file, offline, trust, notice, statement } => {
+            verify(cx, &file, offline, &trust, &notice, &statement).await
+        }
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
         Verb::Import { file, from } => import(cx, &file, from).await,
     }
@@ -178,12 +183,15 @@ async fn verify(
     offline: bool,
     trust: &[OrgId],
     notices: &[PathBuf],
+    statements: &[PathBuf],
 ) -> anyhow::Result<Exit> {
     let bytes = offline::read_file(file)?;
-    let alone = offline || !trust.is_empty() || !notices.is_empty() || !cx.home()?.is_certified();
+    let named = !trust.is_empty() || !notices.is_empty() || !statements.is_empty();
+    let alone = offline || named || !cx.home()?.is_certified();
     let verdict: VerdictView = if alone {
         let notices = notices.iter().map(|f| offline::read_notice(f)).collect::<anyhow::Result<Vec<_>>>()?;
-        offline::verdict(&bytes, trust, &notices)
+        let statements = statements.iter().map(|f| offline::read_statement(f)).collect::<anyhow::Result<Vec<_>>>()?;
+        offline::verdict(&bytes, trust, &notices, &statements)
     } else {
         let media_type = media_type(Form::of(&bytes));
         session::with_node(cx, async |client| client.post_file("/v1/bundles/verify", media_type, bytes).await).await?

@@ -3,18 +3,21 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use plumb_actors::supervisor::HealthView;
 use plumb_actors::verification::{EventsView, NoticeView, ObligationView, WatchView};
-use plumb_core::notice::{NoticeKind, Reason};
+use plumb_core::content::RawBlock;
+use plumb_core::notice::{Notice, NoticeKind, Reason};
 use serde::Serialize;
 
 use crate::api::notices::{NoticeRequest, ReceiptsView, WatchRequest};
 use crate::cli::Context;
 use crate::client::{escape, with_query};
 use crate::exit::{Exit, UsageError};
-use crate::home::write_atomically;
+use crate::home::{Root, write_atomically};
 use crate::output::{Table, count, line, short};
+use crate::passphrase::PassphraseArgs;
 use crate::{output, session};
 
 /// Publishes a notice.
@@ -51,6 +54,18 @@ pub struct RetractArgs {
     /// Of a narrowing: the label at home
     #[arg(long = "to", value_name = "LABEL")]
     audience: Option<String>,
+    #[command(flatten)]
+    as_root: AsRoot,
+}
+
+/// In whose name a notice is published.
+#[derive(Debug, Args)]
+pub struct AsRoot {
+    /// Sign with the organisation's root in this folder: for what any of its nodes published, when that node cannot
+    #[arg(long = "as-root", value_name = "DIR")]
+    root: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
 }
 
 /// Undoes a notice.
@@ -65,6 +80,8 @@ pub struct ReinstateArgs {
     /// Why, in words
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
+    #[command(flatten)]
+    as_root: AsRoot,
 }
 
 /// Notices.
@@ -154,6 +171,7 @@ pub async fn retract(cx: &Context, args: RetractArgs) -> anyhow::Result<Exit> {
             superseded_by: args.superseded_by,
             audience: args.audience,
         },
+        &args.as_root,
     )
     .await
 }
@@ -171,12 +189,27 @@ pub async fn reinstate(cx: &Context, args: ReinstateArgs) -> anyhow::Result<Exit
             superseded_by: None,
             audience: None,
         },
+        &args.as_root,
     )
     .await
 }
 
-async fn publish(cx: &Context, request: NoticeRequest) -> anyhow::Result<Exit> {
-    let notice: NoticeView = session::with_node(cx, async |client| client.post("/v1/notices", &request).await).await?;
+async fn publish(cx: &Context, request: NoticeRequest, as_root: &AsRoot) -> anyhow::Result<Exit> {
+    let notice: NoticeView = match &as_root.root {
+        None => session::with_node(cx, async |client| client.post("/v1/notices", &request).await).await?,
+        Some(dir) => {
+            let root = Root::open(dir, || as_root.passphrase.ask())?;
+            session::with_node(cx, async |client| {
+                let draft = client.post_for_bytes("/v1/notices/draft", &request).await?;
+                let draft: Notice = RawBlock::dag_cbor(draft.to_vec()).decode()?;
+                if draft.org != root.org() {
+                    bail!("this node belongs to another organisation than the root of `{}`", root.name());
+                }
+                client.post_file("/v1/notices/signed", "application/cbor", root.sign(draft)?.to_bytes()).await
+            })
+            .await?
+        }
+    };
     output::emit(cx.json, &notice, || show(&notice))?;
     Ok(Exit::Done)
 }
@@ -247,7 +280,11 @@ fn list(notices: &[NoticeView]) -> String {
             notice.issued_at.clone(),
             notice.kind.clone(),
             notice.reason.clone(),
-            if notice.applied.is_some() { "yes" } else { "no" }.to_string(),
+            match (&notice.applied, &notice.refused) {
+                (Some(_), _) => "yes".to_string(),
+                (None, Some(_)) => "refused".to_string(),
+                (None, None) => "no".to_string(),
+            },
             line(&targets.join(", "), 60),
             notice.notice.clone(),
         ]);
@@ -295,6 +332,9 @@ fn show(notice: &NoticeView) -> String {
             count(applied.units, "unit", "units"),
             count(applied.answers, "saved answer", "saved answers")
         );
+    }
+    if let Some(why) = &notice.refused {
+        let _ = writeln!(text, "  changed nothing: {why}");
     }
     if !notice.receipts.is_empty() {
         let confirmed = notice.receipts.iter().filter(|r| r.state == "acknowledged").count();

@@ -14,7 +14,7 @@ fn a_notice_names_the_work_that_it_updates() {
         "update-to": [{"DOI": "10.5555/Work", "type": "retraction", "label": "Retraction",
                        "updated": {"date-parts": [[2031, 5, 19]]}}]}}"#;
     let retracted = ("10.5555/work".to_string(), Nature::Retraction, Some("10.5555/notice".to_string()));
-    assert_eq!(told(notice), [retracted.clone()], "the work is withdrawn, and the notice is not");
+    assert_eq!(told(notice), std::slice::from_ref(&retracted), "the work is withdrawn, and the notice is not");
     assert_eq!(read_world(notice.as_bytes()).unwrap().reports[0].day, Some(20_310_519));
 
     let work = r#"{"DOI": "10.5555/Work", "title": ["A study"],
@@ -60,7 +60,11 @@ fn a_record_may_name_itself() {
 fn a_title_is_the_last_resort() {
     let retracted = ("10.5555/w".to_string(), Nature::Retraction, None);
     for title in ["RETRACTED: A study", "RETRACTED ARTICLE: A study", "RETRACTED—A study"] {
-        assert_eq!(told(&format!(r#"{{"DOI": "10.5555/w", "title": ["{title}"]}}"#)), [retracted.clone()], "{title}");
+        assert_eq!(
+            told(&format!(r#"{{"DOI": "10.5555/w", "title": ["{title}"]}}"#)),
+            std::slice::from_ref(&retracted),
+            "{title}"
+        );
     }
     for title in ["Retracted potentials of the heart", "RETRACTEDLY", "On what was RETRACTED", ""] {
         assert_eq!(told(&format!(r#"{{"DOI": "10.5555/w", "title": ["{title}"]}}"#)), [], "{title}");

@@ -146,7 +146,7 @@ fn add_remarks(views: &mut Views, status: &NetworkStatus, remarks: BTreeMap<Node
         let view = views.entry(node).or_insert_with(|| unknown(&node));
         let is_decided = view.admitted || status.blocked.contains(&node) || view.score == 0;
         if !is_decided {
-            refuse(view, remark.code, remark.text);
+            refuse(view, &remark.code, remark.text);
         }
     }
 }

@@ -27,6 +27,7 @@ pub(super) enum Heard {
 }
 
 /// What a page comes to.
+#[expect(clippy::large_enum_variant, reason = "a verdict lives for one call")]
 enum Verdict {
     /// The log goes on with these entries.
     Next(LogState),
@@ -48,16 +49,21 @@ enum Vouched {
 
 fn vouches(roots: &Roots, publisher: &NodeId, certificate: &Signed<Certificate>, now: Timestamp) -> Vouched {
     match roots.admit(publisher, certificate, now) {
-        Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_)) => Vouched::Yes,
-        Err(TrustError::UnknownRoot { .. }) => Vouched::NotHere,
+        // What a node logged before it was revoked stands, so its log is still followed; what it logs later is not applied.
+        Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_) | TrustError::Revoked { .. }) => Vouched::Yes,
+        Err(TrustError::UnknownRoot { .. } | TrustError::RetiredRoot { .. } | TrustError::DisputedRoot { .. }) => {
+            Vouched::NotHere
+        }
         Err(TrustError::NotSignedByRoot | TrustError::OtherNode { .. }) => Vouched::No,
     }
 }
 
-/// The one of two certificates that is valid for longer.
-fn longer(a: Option<Signed<Certificate>>, b: Signed<Certificate>) -> Signed<Certificate> {
+/// The one of two certificates that was issued later: under the root in office, with what the node may do now. Both are
+/// in order, so a date in one of them is its organisation's word.
+fn later(a: Option<Signed<Certificate>>, b: Signed<Certificate>) -> Signed<Certificate> {
+    let issued = |c: &Signed<Certificate>| (c.value().not_before, c.value().not_after);
     match a {
-        Some(a) if b.value().not_after <= a.value().not_after => a,
+        Some(a) if issued(&b) <= issued(&a) => a,
         _ => b,
     }
 }
@@ -348,7 +354,7 @@ impl Log {
             range,
             checkpoint: page.checkpoint,
             proof: page.rest,
-            certificate: longer(self.certificate.clone(), page.certificate),
+            certificate: later(self.certificate.clone(), page.certificate),
         })
     }
 
@@ -367,7 +373,7 @@ impl Log {
             range,
             checkpoint: gossip.checkpoint.clone(),
             proof: Vec::new(),
-            certificate: longer(self.certificate.clone(), gossip.certificate.clone()),
+            certificate: later(self.certificate.clone(), gossip.certificate.clone()),
         })
     }
 }

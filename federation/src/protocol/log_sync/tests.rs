@@ -26,7 +26,7 @@ fn certificate_of(root: u8, node: u8) -> Signed<Certificate> {
 }
 
 fn roots() -> Roots {
-    Roots([(peer(ORG), "Northwater".to_string())].into())
+    Roots::full([(peer(ORG), "Northwater".to_string())])
 }
 
 fn machine(stored: impl IntoIterator<Item = LogState>) -> LogSync {
@@ -383,7 +383,7 @@ fn a_publisher_under_a_root_that_is_not_pinned_is_left_alone() {
     assert_eq!(asks(&sync.handle(NOW, said(30, &[foreign.head(3)]))), []);
     // When the operator pins it, it is heard.
     let mut roots = roots();
-    roots.0.insert(peer(2), "Southwater".into());
+    roots.pin(peer(2), plumb_core::trust::Pin::full("Southwater"));
     sync.handle(NOW, Event::RootsChanged { roots });
     assert_eq!(asks(&sync.handle(NOW, said(30, &[foreign.head(3)]))).len(), 1);
     let actions = sync.handle(NOW, received(30, foreign.page(3, 0)));
