@@ -119,7 +119,8 @@ fn each_receiver_judges_for_itself_and_tells_nothing_that_the_giver_may_not_read
     .map(|(node, reply)| (node, reply.to_string()))
     .into();
     let mut got = replies(&giver, &teaching);
-    (expected.sort(), got.sort());
+    expected.sort();
+    got.sort();
     assert_eq!(got, expected, "and nothing internal went abroad");
     assert!(listed(&abroad, &teaching).is_none());
 
