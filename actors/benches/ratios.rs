@@ -141,6 +141,7 @@ async fn start(home: &Path) -> Node {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };
@@ -217,7 +218,7 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
                 caller: Caller { person: person(), operator: true },
                 query: claim.clone(),
                 k: 10,
-                peers: false,
+                peers: false.into(),
                 deadline: Span::seconds(1),
             };
             node.retrieval.ask(ask, DEADLINE).await.expect("a search");

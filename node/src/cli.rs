@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, notices, org, peers,
+    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, log, notices, org, peers,
     search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
@@ -99,6 +99,8 @@ enum Command {
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
     Audit(audit::AuditArgs),
+    /// Look at the public log and its cosignatures; decide when a log shows two histories
+    Log(log::LogArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
@@ -213,6 +215,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Teach(args) => teach::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Log(args) => log::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
@@ -264,6 +267,11 @@ mod tests {
             "plumb teach list --pending",
             "plumb teach send",
             "plumb audit list --action a --before 3 --limit 5",
+            "plumb log status --json",
+            "plumb log resume --accept-loss",
+            "plumb log fork show Northwater --out f",
+            "plumb log fork verify f",
+            "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use actix::prelude::*;
 use plumb_core::boundary::{Sensitivity, readable};
 use plumb_core::content::SourceRecord;
-use plumb_core::exchange::write_car;
+use plumb_core::exchange::{Bundle, Form, Knowledge, Matter, SourceStatus, to_json, verify, write_car};
 use plumb_core::notice::Effect;
 use plumb_storage::{Blocks, Change, Records};
 
-use super::{ClaimStateView, ExportBundle, Grounding, ListAnswers, SavedAnswerView, ShowAnswer};
+use super::{
+    BundleView, ClaimStateView, ExportBundle, Grounding, ListAnswers, ListBundles, SavedAnswerView, ShowAnswer,
+};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SavedAnswer};
@@ -53,7 +55,11 @@ impl Handler<ExportBundle> for Grounding {
         let premises = self.premises.clone();
         Box::pin(blocking(move || {
             let row = find(&premises, &ask.caller, &ask.bundle)?;
-            let file = file_of(&premises, &row)?;
+            let car = file_of(&premises, &row)?;
+            let file = match ask.form {
+                Form::Car => car,
+                Form::Json => credential_of(&premises, &car, &ask)?,
+            };
             // Whoever has the file is a reader that must hear of what becomes of it.
             let event = premises.event(&ask.caller.label(), "bundle.export", row.bundle, "ok", "");
             let mut change = Change::new(event);
@@ -62,6 +68,76 @@ impl Handler<ExportBundle> for Grounding {
             Ok(file)
         }))
     }
+}
+
+impl Handler<ListBundles> for Grounding {
+    type Result = ResponseFuture<Result<Vec<BundleView>, NodeError>>;
+
+    fn handle(&mut self, ask: ListBundles, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            if let Some(name) = &ask.bundle {
+                let row = find(&premises, &ask.caller, name)?;
+                return Ok(vec![bundle_view(&premises, &ask.caller, &row)?]);
+            }
+            let mut views = Vec::new();
+            for row in kept::answers(&premises.store, LIST_MAX)? {
+                if views.len() < ask.limit && may_read(&premises, &ask.caller, &row)? {
+                    views.push(bundle_view(&premises, &ask.caller, &row)?);
+                }
+            }
+            Ok(views)
+        }))
+    }
+}
+
+/// The JSON form. It carries a proof with the issuer's key, so nobody else can make it.
+fn credential_of(premises: &Premises, car: &[u8], ask: &ExportBundle) -> Result<Vec<u8>, NodeError> {
+    let roots = premises.roots();
+    let knowledge = Knowledge { now: premises.now(), roots: &roots, status: &|_, _| SourceStatus::Unknown };
+    let verified = verify(car, &knowledge).map_err(|e| NodeError::Damaged(e.to_string()))?;
+    let issuer = verified.bundle.issuer;
+    if issuer != premises.node() {
+        return Err(NodeError::Conflict(format!(
+            "only its issuer, {issuer}, can give this bundle as JSON, because the proof in it is made with the \
+             issuer's key; export it as CAR"
+        )));
+    }
+    to_json(&verified, ask.name.as_ref(), &premises.key, premises.now())
+        .map_err(|e| NodeError::Conflict(format!("the bundle has no JSON form: {e}")))
+}
+
+/// The kept bundles that contradict what was said on a matter, as far as the caller may know of them.
+pub(super) fn conflicts(premises: &Premises, caller: &Caller, matter: &Matter) -> Result<Vec<String>, NodeError> {
+    let mut readable = Vec::new();
+    for bundle in kept::contradicting(&premises.store, matter)? {
+        let Some(row) = kept::answer(&premises.store, &bundle)? else { continue };
+        if may_read(premises, caller, &row)? {
+            readable.push(bundle.to_string());
+        }
+    }
+    Ok(readable)
+}
+
+fn bundle_view(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<BundleView, NodeError> {
+    let block = premises
+        .store
+        .block(&row.bundle)?
+        .ok_or_else(|| NodeError::Damaged(format!("block {} is missing", row.bundle)))?;
+    let bundle: Bundle = block.decode()?;
+    let matter = kept::matter(&premises.store, &row.bundle)?;
+    let conflicts_with = matter.map(|matter| conflicts(premises, caller, &matter)).transpose()?;
+    Ok(BundleView {
+        bundle: row.bundle.to_string(),
+        matter: matter.map(|matter| matter.to_string()),
+        issuer: bundle.issuer.to_string(),
+        issued_at: bundle.issued_at.to_string(),
+        saved_at: row.saved_at.to_string(),
+        query: bundle.query,
+        sensitivity: row.sensitivity.to_string(),
+        imported: row.imported,
+        conflicts_with: conflicts_with.unwrap_or_default(),
+    })
 }
 
 /// The file of a saved answer, byte for byte as it was sealed.

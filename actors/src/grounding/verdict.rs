@@ -7,7 +7,7 @@ use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verifi
 use plumb_core::notice::Effect;
 use plumb_core::trust::Roots;
 
-use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
+use super::{Grounding, LoggedView, VerdictView, VerifyBundle, WithdrawnView};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
@@ -17,19 +17,19 @@ impl Handler<VerifyBundle> for Grounding {
 
     fn handle(&mut self, ask: VerifyBundle, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.car)?))))
+        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.file)?))))
     }
 }
 
 /// Verifies with this node's knowledge. The outer error is ours, the inner one the bundle's.
-pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
+pub(super) fn judge(premises: &Premises, file: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
     let roots = premises.roots();
-    let first = judge_with(premises, car, &roots, None)?;
+    let first = judge_with(premises, file, &roots, None)?;
     // A source that is withdrawn in part counts for this bundle only if the bundle rests on that part.
     match &first {
         Ok(verified) if matches!(verified.verdict, Verdict::Retracted { .. }) => {
             let cited: Vec<Cid> = verified.bundle.evidence.iter().map(|evidence| evidence.chunk).collect();
-            judge_with(premises, car, &roots, Some(&cited))
+            judge_with(premises, file, &roots, Some(&cited))
         }
         _ => Ok(first),
     }
@@ -37,7 +37,7 @@ pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, 
 
 fn judge_with(
     premises: &Premises,
-    car: &[u8],
+    file: &[u8],
     roots: &Roots,
     cited: Option<&[Cid]>,
 ) -> Result<Result<Verified, BundleError>, NodeError> {
@@ -49,7 +49,7 @@ fn judge_with(
             SourceStatus::Unknown
         }
     };
-    let verified = verify(car, &Knowledge { now: premises.now(), roots, status: &status });
+    let verified = verify(file, &Knowledge { now: premises.now(), roots, status: &status });
     match failed.into_inner() {
         Some(error) => Err(error),
         None => Ok(verified),
@@ -85,9 +85,8 @@ fn status_of(
 }
 
 impl VerdictView {
-    /// The verdict for a reader.
-    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
-        let empty = VerdictView {
+    fn empty() -> VerdictView {
+        VerdictView {
             verdict: "not_authentic".to_string(),
             exit_code: 6,
             summary: String::new(),
@@ -98,10 +97,28 @@ impl VerdictView {
             organisation_is_trusted: false,
             issued_at: None,
             query: None,
+            form: None,
+            logged: None,
             checks: Vec::new(),
             withdrawn: Vec::new(),
             as_of: None,
-        };
+        }
+    }
+
+    /// No verdict yet: the bundle is not whole. It may be when somebody who has the rest can be reached.
+    pub(super) fn incomplete(bundle: String, summary: String) -> VerdictView {
+        VerdictView {
+            verdict: "incomplete".to_string(),
+            exit_code: 8,
+            summary,
+            bundle: Some(bundle),
+            ..VerdictView::empty()
+        }
+    }
+
+    /// The verdict for a reader.
+    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
+        let empty = VerdictView::empty();
         let verified = match result {
             Ok(verified) => verified,
             Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
@@ -140,6 +157,12 @@ impl VerdictView {
             organisation_is_trusted: verified.root_is_trusted,
             issued_at: Some(verified.bundle.issued_at.to_string()),
             query: Some(verified.bundle.query.clone()),
+            form: Some(verified.form.as_str().to_string()),
+            logged: verified.logged.as_ref().map(|at| LoggedView {
+                log: at.origin.clone(),
+                index: at.index,
+                size: at.size,
+            }),
             checks: verified.checks.iter().map(|c| c.what.clone()).collect(),
             withdrawn: withdrawn
                 .iter()

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use plumb_actors::supervisor::HealthView;
 use plumb_actors::verification::{EventsView, NoticeView, ObligationView, WatchView};
 use plumb_core::notice::{NoticeKind, Reason};
 use serde::Serialize;
@@ -185,7 +186,14 @@ pub async fn run(cx: &Context, args: NoticesArgs) -> anyhow::Result<Exit> {
     match args.verb {
         Verb::List { limit } => {
             let address = with_query("/v1/notices", &[("limit", Some(limit.to_string()))]);
-            let notices: Vec<NoticeView> = session::with_node(cx, async |client| client.get(&address).await).await?;
+            let (notices, health) = session::with_node(cx, async |client| {
+                let notices: Vec<NoticeView> = client.get(&address).await?;
+                Ok((notices, client.get::<HealthView>("/health/ready").await.ok()))
+            })
+            .await?;
+            if let Some(stopped) = health.and_then(|h| h.publishing_stopped) {
+                output::remark(&format!("plumb: {stopped}"));
+            }
             output::emit(cx.json, &notices, || list(&notices))?;
         }
         Verb::Show { notice } => {

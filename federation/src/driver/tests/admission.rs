@@ -70,6 +70,24 @@ async fn who_is_not_admitted_in_time_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_refused_hears_why_before_the_connection_ends() {
+    let (mut a, mut b) = (Node::start(1).await, Node::start(2).await);
+    for transport in ["tcp", "quic-v1"] {
+        connect(&mut a, &mut b, transport).await;
+        let (a_handle, b_id) = (a.handle.clone(), b.id());
+        let asked = tokio::spawn(async move { a_handle.request(b_id, Protocol::Hello, vec![1], PATIENCE).await });
+        let (_, _, token) = b.asked(Protocol::Hello).await;
+        b.handle.respond(token, b"no".to_vec()).await.unwrap();
+        b.handle.disconnect(a.id()).await.unwrap();
+        assert_eq!(asked.await.unwrap(), Ok(b"no".to_vec()), "{transport}");
+        a.handle.disconnect(b.id()).await.unwrap();
+        a.disconnected(b.id()).await;
+        b.disconnected(a.id()).await;
+    }
+    end([a, b]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn admission_ends_with_the_connection() {
     let (mut a, mut b) = (Node::start(1).await, Node::start(2).await);
     meet(&mut a, &mut b, "tcp").await;
