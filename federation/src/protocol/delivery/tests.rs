@@ -79,7 +79,9 @@ fn only_the_holders_own_word_closes() {
         word(notice(2), 1, 1), // for another notice
     ] {
         let actions = delivery.handle(NOW, answered(peer(1), notice(1), NoticeResponse::Acknowledged(word)));
-        assert_eq!(actions, []);
+        // A word that does not count is as good as none: that is all that is written down, and once.
+        let is_silence = |a: &Action| matches!(a, Action::Record { standing: Standing::Silent { since: NOW }, .. });
+        assert!(actions.iter().all(is_silence), "{actions:?}");
         assert_eq!(delivery.n_open(), 1);
     }
     // It does not matter who brings it.
