@@ -215,10 +215,17 @@ impl Live {
     ) {
         let network = self.link.network.clone();
         if protocol == Protocol::Log
-            && let Ok(LogRequest::Heads(heads)) = LogRequest::decode(&bytes)
+            && let Ok(request) = LogRequest::decode(&bytes)
+            && let Some(answer) = self.log_sync.answer(&request)
         {
-            let answer = LogResponse::Heads(self.log_sync.heads()).encode();
+            let answer = LogResponse::Heads(answer).encode();
             actix::spawn(async move { network.respond(token, answer).await });
+            let heads = match request {
+                LogRequest::Heads(heads) => heads,
+                // A summary names the head of its sender's own log, and no other.
+                LogRequest::Summary(summary) => Heads { heads: summary.own.into_iter().collect(), forks: Vec::new() },
+                LogRequest::Entries { .. } | LogRequest::Unknown(_) => Heads::default(),
+            };
             self.confirm(now, peer, &heads);
             self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
             return;
@@ -246,7 +253,7 @@ impl Live {
             let network = self.link.network.clone();
             match action {
                 admission::Action::SendHello { peer } => {
-                    let hello = self.admission.hello(self.log_sync.heads().heads).encode();
+                    let hello = self.admission.hello(self.log_sync.introduction()).encode();
                     let me = me.clone();
                     actix::spawn(async move {
                         let answer = network.request(peer, Protocol::Hello, hello, HELLO).await;
@@ -264,7 +271,7 @@ impl Live {
                     actix::spawn(async move { network.admit(peer).await });
                 }
                 admission::Action::AnswerHello { peer } => {
-                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.heads().heads)).encode();
+                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.introduction())).encode();
                     if let Some(token) = self.hellos.remove(&peer) {
                         actix::spawn(async move {
                             // Admitted before it is told so: its next request must not find the door shut.

@@ -20,6 +20,7 @@
 //! **Time.** Nothing in a log is ordered by a clock. A certificate whose time is over still vouches for the log here: a
 //! retraction must spread when its publisher has left. Whom we talk to is another question ([`super::Admission`]).
 
+mod exchange;
 mod judge;
 mod publisher;
 mod schedule;
@@ -38,6 +39,7 @@ use crate::wire::log::{Fork, Head, Heads, LogRequest, LogResponse, public_origin
 use crate::wire::log_state::LogState;
 
 use publisher::{Judged, Log};
+pub use exchange::HEADS_NAMED_MAX;
 pub use serve::page;
 
 /// Most logs that are followed. A federation has hundreds of nodes; past the bound new publishers are not taken up.
@@ -226,6 +228,8 @@ pub enum Fault {
 #[derive(Clone, Debug, Default)]
 struct Peer {
     n_in_flight: usize,
+    /// The summary that it has not answered yet.
+    summarised: Option<exchange::Summarised>,
 }
 
 /// Follows the logs. One for the whole node.
@@ -276,6 +280,12 @@ impl LogSync {
         self.logs.get(publisher)?.state(*publisher)
     }
 
+    /// How many logs are known of, candidates among them. It is bounded: see [`PUBLISHERS_MAX`] and
+    /// [`CANDIDATES_PER_PEER_MAX`].
+    pub fn n_known(&self) -> usize {
+        self.logs.len()
+    }
+
     /// The publishers that are followed, without those of which no certificate was seen.
     pub fn publishers(&self) -> impl Iterator<Item = &NodeId> {
         let known = |(id, log): (_, &Log)| log.certificate.is_some().then_some(id);
@@ -287,8 +297,7 @@ impl LogSync {
         self.logs.get(publisher)?.fork.as_ref()
     }
 
-    /// What we hold, for a hello and for a peer that sent its heads. With more logs than a message takes, each call gives
-    /// another part of them.
+    /// All heads that we hold. With more logs than a message takes, each call gives another part of them.
     pub fn heads(&mut self) -> Heads {
         let mut heads = Heads::default();
         let shown = |(id, log): (&NodeId, &Log)| Some((*id, log.head()?.clone()));
@@ -319,13 +328,26 @@ impl LogSync {
         let mut actions = match event {
             Event::PeerAdmitted { peer, heads } => {
                 self.peers.entry(peer).or_default();
-                self.heads_received(now, peer, heads, Vec::new())
+                // A hello that names as many logs as it may comes from a node that may hold more.
+                let is_cut = HEADS_NAMED_MAX <= heads.len();
+                let mut actions = self.heads_received(now, peer, heads, Vec::new());
+                if is_cut {
+                    let request = self.exchange(&peer);
+                    actions.push(Action::SendHeads { peer, request });
+                }
+                actions
             }
             Event::PeerLost { peer } => {
                 self.peer_lost(&peer);
                 Vec::new()
             }
-            Event::HeadsReceived { peer, heads } => self.heads_received(now, peer, heads.heads, heads.forks),
+            Event::HeadsReceived { peer, heads } => {
+                let mut returned = Vec::new();
+                self.return_heads(peer, &heads.heads, &mut returned);
+                let mut actions = self.heads_received(now, peer, heads.heads, heads.forks);
+                actions.extend(returned);
+                actions
+            }
             Event::EntriesReceived { peer, publisher, response } => self.answered(now, peer, publisher, response),
             Event::RequestFailed { peer, publisher } => {
                 self.request_failed(now, &peer, &publisher);

@@ -16,11 +16,13 @@
 //! | version | since | change |
 //! | --- | --- | --- |
 //! | 1 | 0.1.0 | heads, forks, entries, missing, busy |
+//! | 1 | 0.1.0 | summary |
 
 pub(super) mod head;
 
 mod fork;
 mod page;
+pub mod summary;
 
 use plumb_core::identity::NodeId;
 use plumb_core::log::{LogError, Origin};
@@ -33,9 +35,11 @@ use super::{RETRY_AFTER_MS_MAX, Unknown, WireError, field, frame};
 pub use fork::{FORK_BYTES_MAX, FORK_TYPE, FORKS_MAX, Face, Fork, ForkError};
 pub use head::{HEADS_BYTES_MAX, HEADS_MAX, Head, Heads};
 pub use page::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page};
+pub use summary::Summary;
 
 use head::HeadsV1;
 use page::PageV1;
+use summary::SummaryV1;
 
 /// The name of the protocol.
 pub const PROTOCOL: &str = "/plumb/log/1";
@@ -69,6 +73,8 @@ pub enum LogRequest {
     },
     /// "These I hold; which do you?"
     Heads(Heads),
+    /// "In short, these I hold; which do you have beyond them?"
+    Summary(Summary),
     /// A kind that a newer peer knows.
     Unknown(Unknown),
 }
@@ -122,6 +128,7 @@ impl LogRequest {
                 frame::encode(PROTOCOL, "entries", &body)
             }
             LogRequest::Heads(heads) => frame::encode(PROTOCOL, "heads", &HeadsV1::from(heads)),
+            LogRequest::Summary(summary) => frame::encode(PROTOCOL, "summary", &SummaryV1::from(summary)),
             LogRequest::Unknown(unknown) => unknown.bytes.clone(),
         }
     }
@@ -135,6 +142,7 @@ impl LogRequest {
                 LogRequest::Entries { publisher: field::node(&body.publisher)?, from: body.from, limit: body.limit }
             }
             "heads" => LogRequest::Heads(frame.body::<HeadsV1>()?.try_into()?),
+            "summary" => LogRequest::Summary(frame.body::<SummaryV1>()?.try_into()?),
             _ => LogRequest::Unknown(frame.unknown()),
         })
     }

@@ -187,7 +187,7 @@ impl LogSync {
         let peers: Vec<NodeId> = self.peers.keys().copied().collect();
         match self.random.pick(&peers).copied() {
             Some(peer) => {
-                let request = LogRequest::Heads(self.heads());
+                let request = self.exchange(&peer);
                 vec![Action::SendHeads { peer, request }]
             }
             None => Vec::new(),
