@@ -263,9 +263,8 @@ impl Simulation {
             nodes.push(Node::new(at, *behaviour, skew, random.child())?);
         }
         let places = nodes.iter().enumerate().map(|(at, n)| (n.id, at)).collect();
-        let is_reliable = |at: &usize| {
-            settings.nodes.get(*at) == Some(&Behaviour::Honest) && !settings.leaving.contains(at)
-        };
+        let is_reliable =
+            |at: &usize| settings.nodes.get(*at) == Some(&Behaviour::Honest) && !settings.leaving.contains(at);
         let reliable: Vec<usize> = (0..nodes.len()).filter(is_reliable).collect();
         let network = Network::new(nodes.len(), &reliable, settings.n_chords, settings.network, random.child());
         let mut simulation = Simulation {

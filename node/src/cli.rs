@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search, sources,
-    token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search,
+    sources, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -103,6 +103,8 @@ enum Command {
     Rebuild(care::RebuildArgs),
     /// Examine the node, and say what to do
     Doctor(care::DoctorArgs),
+    /// Measure the program: simulated federations, each from a seed
+    Bench(bench::BenchArgs),
     /// Show the configuration, and where each value comes from
     Config(config::ConfigArgs),
     /// Print completions for a shell
@@ -166,6 +168,7 @@ fn run(cx: &Context, command: Command) -> anyhow::Result<Exit> {
             output::write(&String::from_utf8_lossy(&script))?;
             Ok(Exit::Done)
         }
+        Command::Bench(args) => bench::run(cx, args),
         Command::Config(args) => config::run(cx, args),
         Command::Init(args) => init::run(cx, args),
         Command::Org(args) => org::run(cx, args),
@@ -208,7 +211,12 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
-        Command::Demo(_) | Command::Completions(_) | Command::Config(_) | Command::Init(_) | Command::Org(_) => {
+        Command::Demo(_)
+        | Command::Completions(_)
+        | Command::Bench(_)
+        | Command::Config(_)
+        | Command::Init(_)
+        | Command::Org(_) => {
             unreachable!("these need no system and are done by `run`")
         }
     }
@@ -248,6 +256,7 @@ mod tests {
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",
+            "plumb bench sim --nodes 10,100 --seeds 1..=3 --publishers 4 --loss 50 --delay 200 --scenario all --plot f --json",
             "plumb completions zsh",
             "plumb config show",
         ] {

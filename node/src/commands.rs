@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod ask;
 pub mod audit;
+pub mod bench;
 pub mod bundle;
 pub mod care;
 pub mod config;

@@ -146,7 +146,9 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
             }))
         }
         // Heads are exchanged by the machine; what is not known is answered like a bad moment.
-        LogRequest::Heads(_) | LogRequest::Summary(_) | LogRequest::Unknown(_) => Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS }),
+        LogRequest::Heads(_) | LogRequest::Summary(_) | LogRequest::Unknown(_) => {
+            Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
+        }
     });
     answer.await.unwrap_or(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
 }

@@ -13,9 +13,14 @@
 //! from a log in quarantine, and what is held stays.
 //!
 //! **How it stays alive.** One request at a time for a publisher, few at a time to a peer; a peer that fails waits longer
-//! each time for that publisher only, and another one is asked. So a silent peer costs each publisher one timeout, and a
-//! poisoned log costs the others nothing. Every few seconds heads are exchanged with one peer at random (anti-entropy),
-//! so what gossip loses arrives anyway, also from a publisher that is long gone.
+//! each time for that publisher only, and another one is asked; while another one offers the same, a silent peer is
+//! waited for only a few seconds. So a silent peer costs each publisher little, and a poisoned log costs the others
+//! nothing. Whoever passes gossip on need not hold the log, and is not held to it.
+//!
+//! **How news gets around.** By gossip, as it is published. What had to be asked for is told to a few peers at once, and
+//! by them to a few. Every few seconds a summary of the heads is exchanged with one peer at random (anti-entropy), so
+//! what all this loses arrives anyway, also from a publisher that is long gone; its size does not follow the number of
+//! publishers.
 //!
 //! **Time.** Nothing in a log is ordered by a clock. A certificate whose time is over still vouches for the log here: a
 //! retraction must spread when its publisher has left. Whom we talk to is another question ([`super::Admission`]).
@@ -38,8 +43,8 @@ use crate::wire::gossip::Gossip;
 use crate::wire::log::{Fork, Head, Heads, LogRequest, LogResponse, public_origin};
 use crate::wire::log_state::LogState;
 
-use publisher::{Judged, Log};
 pub use exchange::HEADS_NAMED_MAX;
+use publisher::{Judged, Log};
 pub use serve::page;
 
 /// Most logs that are followed. A federation has hundreds of nodes; past the bound new publishers are not taken up.
@@ -57,7 +62,8 @@ pub const REQUEST_TIMEOUT: Duration = Duration::seconds(30);
 /// How often heads are exchanged with a random peer, give or take a quarter.
 pub const HEADS_EVERY: Duration = Duration::seconds(10);
 
-/// How many random peers hear at once that our own log grew, beside the gossip.
+/// How many random peers hear at once that our own log grew, beside the gossip, or that another's was brought up to date
+/// by asking.
 pub const PUSH_FANOUT: usize = 3;
 
 /// How long a publisher under a root that is not pinned here is not asked about again.
@@ -355,10 +361,7 @@ impl LogSync {
             }
             Event::GossipReceived { peer, gossip } => self.gossip_received(now, peer, gossip),
             Event::Published { entries, checkpoint } => self.published(entries, checkpoint),
-            Event::Stored { publisher, size } => {
-                self.stored(&publisher, size);
-                Vec::new()
-            }
+            Event::Stored { publisher, size } => self.stored(&publisher, size),
             Event::StoreFailed { publisher } => {
                 self.store_failed(now, &publisher);
                 Vec::new()
@@ -402,27 +405,43 @@ impl LogSync {
                 certificate,
             }));
         }
-        let mut peers: Vec<NodeId> = self.peers.keys().copied().collect();
-        self.rotate(&mut peers);
-        let head = Head { publisher: own, checkpoint };
-        actions.extend(peers.into_iter().take(PUSH_FANOUT).map(|peer| {
-            let heads = Heads { heads: vec![head.clone()], forks: Vec::new() };
-            let request = LogRequest::Heads(heads);
-            Action::SendHeads { peer, request }
-        }));
+        actions.extend(self.push(Head { publisher: own, checkpoint }));
         actions
     }
 
-    fn stored(&mut self, publisher: &NodeId, size: u64) {
-        let Some(log) = self.logs.get_mut(publisher) else {
-            return;
+    /// Tells a few peers at once what is news here.
+    fn push(&mut self, head: Head) -> Vec<Action> {
+        let mut peers: Vec<NodeId> = self.peers.keys().copied().collect();
+        self.rotate(&mut peers);
+        let push = |peer| {
+            let heads = Heads { heads: vec![head.clone()], forks: Vec::new() };
+            let request = LogRequest::Heads(heads);
+            Action::SendHeads { peer, request }
         };
-        if let Some(next) = log.pending.take_if(|next| next.range.size() == size) {
-            log.take_up(next.range, next.checkpoint, next.proof, next.certificate);
-            log.forget_offers_within_reach();
-            if log.offers.is_empty() {
-                self.wanted.remove(publisher);
+        peers.into_iter().take(PUSH_FANOUT).map(push).collect()
+    }
+
+    fn stored(&mut self, publisher: &NodeId, size: u64) -> Vec<Action> {
+        let Some(log) = self.logs.get_mut(publisher) else {
+            return Vec::new();
+        };
+        let Some(next) = log.pending.take_if(|next| next.range.size() == size) else {
+            return Vec::new();
+        };
+        log.take_up(next.range, next.checkpoint, next.proof, next.certificate);
+        log.forget_offers_within_reach();
+        if log.offers.is_empty() {
+            self.wanted.remove(publisher);
+        }
+        // What gossip brought, gossip passes on. What had to be asked for may be missing in the neighbourhood, too, as
+        // after a partition: it is passed on as a rumour, from each who takes it up to a few, so it gets around in as
+        // many steps as the logarithm of the number of nodes, and not at the pace of the exchanges.
+        match log.head().filter(|_| log.is_news).cloned() {
+            Some(checkpoint) => {
+                log.is_news = false;
+                self.push(Head { publisher: *publisher, checkpoint })
             }
+            None => Vec::new(),
         }
     }
 }

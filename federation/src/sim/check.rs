@@ -139,7 +139,9 @@ impl Checker {
         let held: Vec<(NodeId, u64)> = held.map(|(publisher, (size, _))| (*publisher, *size)).collect();
         for (publisher, size) in held {
             let now = node.size_in_memory(&publisher);
-            self.that(now == size, "SIM-2", || format!("{size} entries of {publisher} were kept, and it knows of {now}"))?;
+            self.that(now == size, "SIM-2", || {
+                format!("{size} entries of {publisher} were kept, and it knows of {now}")
+            })?;
         }
         let sources: Vec<Cid> = node.disk.shelf.held().map(|(source, _)| source.cid).collect();
         sources.iter().try_for_each(|source| self.shown(node, source, truth))

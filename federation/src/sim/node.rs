@@ -6,7 +6,7 @@ mod publish;
 mod shell;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cid::Cid;
 use plumb_core::identity::{EntityId, NodeId, OrgId, SecretKey, Signed};
@@ -44,13 +44,8 @@ pub enum Behaviour {
 
 impl Behaviour {
     /// Every way to lie.
-    pub const LIARS: [Behaviour; 5] = [
-        Behaviour::Forger,
-        Behaviour::Equivocator,
-        Behaviour::Withholder,
-        Behaviour::Flooder,
-        Behaviour::Replayer,
-    ];
+    pub const LIARS: [Behaviour; 5] =
+        [Behaviour::Forger, Behaviour::Equivocator, Behaviour::Withholder, Behaviour::Flooder, Behaviour::Replayer];
 }
 
 /// What a node wants done.
@@ -148,9 +143,11 @@ fn root(org: u8) -> SecretKey {
     SecretKey::from_seed([org; 32])
 }
 
-fn roots() -> Roots {
+/// The organisations that everybody trusts, made once.
+fn roots() -> &'static Roots {
+    static ROOTS: OnceLock<Roots> = OnceLock::new();
     let named = |org: &u8| (root(*org).public(), format!("organisation {org}"));
-    Roots(ORGS.iter().map(named).collect())
+    ROOTS.get_or_init(|| Roots(ORGS.iter().map(named).collect()))
 }
 
 /// The key of the organisation of a node.
@@ -214,7 +211,7 @@ impl Node {
         let certificate = self.certificate.clone();
         self.life += 1;
         self.running = Some(Running {
-            sync: LogSync::new(certificate, roots(), states, self.disk.forks.values().cloned(), now, seed),
+            sync: LogSync::new(certificate, roots().clone(), states, self.disk.forks.values().cloned(), now, seed),
             delivery: Delivery::restore(self.disk.standings(), seed),
             seen: BTreeSet::new(),
             peers: BTreeSet::new(),

@@ -35,7 +35,7 @@ pub(super) enum About {
 #[derive(Debug)]
 struct Frame {
     bytes: Vec<u8>,
-    hash: Hash,
+    hash: OnceLock<Hash>,
     read: OnceLock<Result<Message, WireError>>,
 }
 
@@ -72,8 +72,7 @@ impl Message {
 
 impl Packet {
     pub(super) fn new(about: About, bytes: Vec<u8>) -> Packet {
-        let hash = leaf_hash(&bytes);
-        Packet { about, frame: Arc::new(Frame { bytes, hash, read: OnceLock::new() }) }
+        Packet { about, frame: Arc::new(Frame { bytes, hash: OnceLock::new(), read: OnceLock::new() }) }
     }
 
     /// The same frame as an answer to another request.
@@ -87,7 +86,7 @@ impl Packet {
 
     /// What names the frame, as gossipsub names it: by its content.
     pub(super) fn hash(&self) -> Hash {
-        self.frame.hash
+        *self.frame.hash.get_or_init(|| leaf_hash(&self.frame.bytes))
     }
 
     /// Whether it answers a request.
@@ -99,13 +98,9 @@ impl Packet {
         let bytes = &self.frame.bytes;
         Ok(match self.about {
             About::LogRequest => Message::LogRequest(LogRequest::decode(bytes)?),
-            About::LogResponse(publisher) => {
-                Message::LogResponse { publisher, response: LogResponse::decode(bytes)? }
-            }
+            About::LogResponse(publisher) => Message::LogResponse { publisher, response: LogResponse::decode(bytes)? },
             About::NoticeRequest => Message::NoticeRequest(NoticeRequest::decode(bytes)?),
-            About::NoticeResponse(about) => {
-                Message::NoticeResponse { about, response: NoticeResponse::decode(bytes)? }
-            }
+            About::NoticeResponse(about) => Message::NoticeResponse { about, response: NoticeResponse::decode(bytes)? },
             About::Gossip => Message::Gossip(Gossip::decode(bytes)?),
         })
     }

@@ -82,6 +82,9 @@ const SHORTEST_S: u64 = 120;
 /// How long it may take to settle.
 const LIMIT_S: u64 = 1800;
 
+/// How often a publisher enters hundreds of sources at once in a half, out of a thousand: more than a page holds.
+const BURST_PER_MILLE: u64 = 60;
+
 /// Notices of each publisher, in each of the two halves of a run.
 const NOTICES: u64 = 2;
 
@@ -159,8 +162,8 @@ impl Plan {
                 for _ in 0..NOTICES {
                     self.at(half.start * 1000 + random.below(length_ms), Command::Notice { node });
                 }
-                if random.chance(300) {
-                    let n = 1 + at_most(random, 300);
+                if random.chance(BURST_PER_MILLE) {
+                    let n = 1 + at_most(random, 400);
                     self.at(half.start * 1000 + random.below(length_ms), Command::Publish { node, n });
                 }
             }

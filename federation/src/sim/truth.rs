@@ -8,9 +8,9 @@ use plumb_core::identity::{NodeId, OrgId, Signed};
 use plumb_core::log::{CompactRange, Hash};
 use plumb_core::notice::{Effect, Notice};
 
+use super::byzantine;
 use super::node::Node;
 use super::shelf::{Shelf, Source};
-use super::byzantine;
 
 /// What one node published.
 #[derive(Clone, Debug, Default)]
@@ -112,9 +112,8 @@ impl Truth {
         notice: &'a Notice,
         shelf: &'a Shelf,
     ) -> impl Iterator<Item = &'a Arc<Source>> + use<'a> {
-        let names = |source: &Source| {
-            notice.targets.contains(&source.cid) || notice.fingerprints.contains(&source.text)
-        };
+        let names =
+            |source: &Source| notice.targets.contains(&source.cid) || notice.fingerprints.contains(&source.text);
         shelf.held().map(|(source, _)| source).filter(move |source| names(source))
     }
 }

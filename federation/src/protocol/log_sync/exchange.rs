@@ -114,9 +114,7 @@ impl LogSync {
     }
 
     fn shown(&self) -> impl Iterator<Item = Head> {
-        let head = |(id, log): (&NodeId, &super::Log)| {
-            Some(Head { publisher: *id, checkpoint: log.head()?.clone() })
-        };
+        let head = |(id, log): (&NodeId, &super::Log)| Some(Head { publisher: *id, checkpoint: log.head()?.clone() });
         self.logs.iter().filter_map(head)
     }
 

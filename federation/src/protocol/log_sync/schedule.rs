@@ -4,7 +4,7 @@ use plumb_core::identity::NodeId;
 use plumb_core::measure::{Duration, Timestamp};
 
 use super::judge::penalise;
-use super::publisher::Asked;
+use super::publisher::{Asked, Offer};
 use super::{Action, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
 use crate::protocol::backoff::{Backoff, has_passed, is_due};
 use crate::wire::RETRY_AFTER_MS_MAX;
@@ -12,6 +12,9 @@ use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
 
 /// After a failure of a peer to give what it offers of one log.
 const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(120) };
+
+/// How long one peer is waited for while another offers the same.
+const PATIENCE: Duration = Duration::seconds(5);
 
 /// The furthest that the next request of an offer can lie ahead.
 const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
@@ -84,6 +87,9 @@ impl LogSync {
                 let is_answer = asked.is_some_and(|a| a.peer == peer && a.from == page.from);
                 if is_answer {
                     self.release(&peer, &publisher);
+                    if page.entries.is_empty() {
+                        self.forget_hint(&peer, &publisher);
+                    }
                 }
                 match self.page_received(now, peer, page, &mut actions) {
                     Ok(false) if !is_answer => return actions,
@@ -97,6 +103,7 @@ impl LogSync {
             }
             LogResponse::Missing { .. } | LogResponse::Unknown(_) => {
                 self.release(&peer, &publisher);
+                self.forget_hint(&peer, &publisher);
                 Ok(false)
             }
             LogResponse::Page(_) | LogResponse::Heads(_) => {
@@ -157,11 +164,18 @@ impl LogSync {
 
     /// Lets go of requests that nobody reports on, and exchanges heads from time to time.
     pub(super) fn tick(&mut self, now: Timestamp) -> Vec<Action> {
-        let is_late = |asked: &Asked| has_passed(asked.at, REQUEST_TIMEOUT, now);
         let late: Vec<(NodeId, NodeId)> = self
             .logs
             .iter()
-            .filter_map(|(id, log)| Some((log.asked.as_ref().filter(|a| is_late(a))?.peer, *id)))
+            .filter_map(|(id, log)| {
+                let asked = log.asked.as_ref()?;
+                // Where somebody else can be asked, patience is short: a late answer is taken up all the same.
+                let can_ask = |(peer, offer): (&NodeId, &Offer)| {
+                    *peer != asked.peer && is_due(offer.retry_at, RETRY_LONGEST, now)
+                };
+                let patience = if log.offers.iter().any(can_ask) { PATIENCE } else { REQUEST_TIMEOUT };
+                has_passed(asked.at, patience, now).then_some((asked.peer, *id))
+            })
             .collect();
         for (peer, publisher) in late {
             self.request_failed(now, &peer, &publisher);
@@ -202,6 +216,17 @@ impl LogSync {
             known.n_in_flight = known.n_in_flight.saturating_sub(1);
         }
         Some(asked)
+    }
+
+    /// Who only passed gossip on does not hold the log yet, and is no worse for it. When it does, it says so.
+    fn forget_hint(&mut self, peer: &NodeId, publisher: &NodeId) {
+        let Some(log) = self.logs.get_mut(publisher) else {
+            return;
+        };
+        log.offers.retain(|of, offer| of != peer || !offer.is_hint);
+        if log.offers.is_empty() {
+            self.wanted.remove(publisher);
+        }
     }
 
     fn succeeded(&mut self, peer: &NodeId, publisher: &NodeId) {

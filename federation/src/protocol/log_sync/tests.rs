@@ -677,3 +677,64 @@ fn a_hello_that_is_cut_is_followed_by_a_question() {
     let answer = old.answer(&request.unwrap()).unwrap();
     assert_eq!(answer.heads.len(), publishers.len());
 }
+
+fn failed(n: u8, publisher: NodeId) -> Event {
+    Event::RequestFailed { peer: peer(n), publisher }
+}
+
+/// Whoever passes gossip on need not hold the log. It is asked, since it probably does; if it does not, that is no
+/// failure, and as soon as it says that it holds the log it is asked again.
+#[test]
+fn who_passes_gossip_on_is_not_held_to_it() {
+    let publisher = Publisher::new(20, 5);
+    let mut sync = machine([publisher.state(1)]);
+    sync.handle(NOW, admitted(30, &[]));
+    let actions = sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(4) });
+    assert_eq!(asks(&actions), [(peer(30), publisher.id(), 1)]);
+    let actions = sync.handle(NOW, received(30, publisher.page(1, 1)));
+    assert_eq!((asks(&actions), faults(&actions)), (vec![], vec![]), "it holds no more than we do");
+    let later = NOW.plus(Duration::seconds(300));
+    assert_eq!(asks(&sync.handle(later, Event::Tick)), [], "and is not asked again and again");
+    assert_eq!(asks(&sync.handle(later, said(30, &[publisher.head(5)]))), [(peer(30), publisher.id(), 1)]);
+    // Having said so itself, it is held to it.
+    sync.handle(later, failed(30, publisher.id()));
+    assert_eq!(asks(&sync.handle(later, said(30, &[publisher.head(5)]))), []);
+}
+
+/// A silent peer is waited for as long as a request may take, unless somebody else offers the same.
+#[test]
+fn patience_is_short_where_another_can_be_asked() {
+    let publisher = Publisher::new(20, 5);
+    let after = |n| NOW.plus(Duration::seconds(n));
+    let mut sync = machine([publisher.state(1)]);
+    let actions = sync.handle(NOW, admitted(30, &[publisher.head(5)]));
+    assert_eq!(asks(&actions), [(peer(30), publisher.id(), 1)]);
+    assert_eq!(asks(&sync.handle(after(20), Event::Tick)), [], "nobody else has it");
+    assert_eq!(asks(&sync.handle(after(20), admitted(31, &[publisher.head(5)]))), [], "one at a time");
+    assert_eq!(asks(&sync.handle(after(21), Event::Tick)), [(peer(31), publisher.id(), 1)]);
+    // What comes late is taken up all the same.
+    assert_eq!(stores(&sync.handle(after(22), received(30, publisher.page(5, 1)))), [(1, 4, 5)]);
+}
+
+/// What had to be asked for is told to a few as soon as it is held; what gossip brought is not, since gossip goes on.
+#[test]
+fn what_was_asked_for_is_passed_on_as_a_rumour() {
+    let publisher = Publisher::new(20, 6);
+    let mut sync = machine([publisher.state(1)]);
+    (30..40).for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
+    sync.handle(NOW, said(30, &[publisher.head(5)]));
+    sync.handle(NOW, received(30, publisher.page(5, 1)));
+    let pushed = |actions: &[Action]| -> Vec<Head> {
+        let push = |action: &Action| match action {
+            Action::SendHeads { request: LogRequest::Heads(heads), .. } => Some(heads.heads.clone()),
+            _ => None,
+        };
+        actions.iter().filter_map(push).flatten().collect()
+    };
+    let actions = sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 5 });
+    assert_eq!(pushed(&actions), vec![publisher.head(5); PUSH_FANOUT]);
+    sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(5) });
+    let actions = sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 6 });
+    assert_eq!(sync.size(&publisher.id()), 6);
+    assert_eq!(pushed(&actions), []);
+}

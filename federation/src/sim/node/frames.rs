@@ -1,6 +1,7 @@
 //! What a node does with what arrives.
 
 use plumb_core::identity::{NodeId, Signed};
+use plumb_core::log::Hash;
 use plumb_core::measure::Timestamp;
 use plumb_core::notice::{Notice, Receipt, may_issue};
 use plumb_core::trust::{Certificate, is_signed_by_its_root};
@@ -21,9 +22,8 @@ impl Node {
         let Some(running) = &mut self.running else {
             return false;
         };
-        let hash = packet.hash();
-        let short = hash.iter().take(8).fold(0u64, |short, byte| short << 8 | u64::from(*byte));
-        packet.about != About::Gossip || running.seen.insert(short)
+        let short = |hash: Hash| hash.iter().take(8).fold(0u64, |short, byte| short << 8 | u64::from(*byte));
+        packet.about != About::Gossip || running.seen.insert(short(packet.hash()))
     }
 
     /// A frame arrives.
