@@ -331,6 +331,7 @@ impl LogSync {
 
     /// Takes one event. The actions are to be performed in order.
     pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Action> {
+        let concern = schedule::Concern::of(&event);
         let mut actions = match event {
             Event::PeerAdmitted { peer, heads } => {
                 self.peers.entry(peer).or_default();
@@ -373,7 +374,7 @@ impl LogSync {
             }
             Event::Tick => self.tick(now),
         };
-        self.ask(now, &mut actions);
+        self.ask(now, concern, &mut actions);
         actions
     }
 

@@ -15,7 +15,7 @@ use crate::wire::log_entry::LogEntry;
 use crate::wire::notice::NoticeResponse;
 
 /// Messages that a flooder sends to each neighbour with every tick.
-const FLOOD: usize = 6;
+const FLOOD: usize = 3;
 
 /// The history that an equivocator shows to the other half of its neighbours: its first entry since it began to lie is
 /// another one.
@@ -69,13 +69,13 @@ pub(super) fn unprompted(node: &mut Node) -> Vec<Packet> {
 
 /// Garbage, a publisher that does not exist, or something old.
 fn flood(node: &mut Node) -> Option<Packet> {
-    match node.random.below(3) {
-        0 => {
+    match node.random.below(8) {
+        0..=2 => {
             let n_bytes = node.random.below(400);
             let bytes = (0..n_bytes).map(|_| node.random.number().to_le_bytes()[0]).collect();
             Some(Packet::new(About::Gossip, bytes))
         }
-        1 => {
+        3 => {
             let mut seed = [0; 32];
             seed[..8].copy_from_slice(&node.random.number().to_le_bytes());
             let key = SecretKey::from_seed(seed);

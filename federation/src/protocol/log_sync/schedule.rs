@@ -5,7 +5,7 @@ use plumb_core::measure::{Duration, Timestamp};
 
 use super::judge::penalise;
 use super::publisher::{Asked, Offer};
-use super::{Action, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
+use super::{Action, Event, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
 use crate::protocol::backoff::{Backoff, has_passed, is_due};
 use crate::wire::RETRY_AFTER_MS_MAX;
 use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
@@ -19,15 +19,45 @@ const PATIENCE: Duration = Duration::seconds(5);
 /// The furthest that the next request of an offer can lie ahead.
 const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
 
+/// Which logs may be asked for after an event that could not be asked for before it. Whoever makes up publishers does
+/// not make each piece of news cost the more.
+pub(super) enum Concern {
+    /// Any: time passed, a peer came, or there is room for a request again.
+    All,
+    /// At most these.
+    Few(Vec<NodeId>),
+}
+
+impl Concern {
+    pub(super) fn of(event: &Event) -> Concern {
+        match event {
+            Event::GossipReceived { gossip, .. } => Concern::Few(vec![gossip.publisher]),
+            Event::HeadsReceived { heads, .. } => Concern::Few(heads.heads.iter().map(|h| h.publisher).collect()),
+            Event::Stored { publisher, .. } => Concern::Few(vec![*publisher]),
+            Event::Published { .. } => Concern::Few(Vec::new()),
+            Event::PeerAdmitted { .. }
+            | Event::PeerLost { .. }
+            | Event::EntriesReceived { .. }
+            | Event::RequestFailed { .. }
+            | Event::StoreFailed { .. }
+            | Event::RootsChanged { .. }
+            | Event::Tick => Concern::All,
+        }
+    }
+}
+
 impl LogSync {
     /// Sends what requests can be sent: for each wanted log one, to one of the peers that offer more and are not to be
     /// spared at present.
-    pub(super) fn ask(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        if self.wanted.is_empty() {
+    pub(super) fn ask(&mut self, now: Timestamp, concern: Concern, actions: &mut Vec<Action>) {
+        let mut wanted: Vec<NodeId> = match concern {
+            Concern::All => self.wanted.iter().copied().collect(),
+            Concern::Few(few) => few.into_iter().filter(|publisher| self.wanted.contains(publisher)).collect(),
+        };
+        if wanted.is_empty() {
             return;
         }
         // Each time another log comes first, so none is always behind the others in the queue for a peer.
-        let mut wanted: Vec<NodeId> = self.wanted.iter().copied().collect();
         self.rotate(&mut wanted);
         for publisher in wanted {
             let Some(log) = self.logs.get_mut(&publisher) else {
