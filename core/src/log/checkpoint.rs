@@ -168,6 +168,11 @@ impl SignedCheckpoint {
         &self.0.text
     }
 
+    /// The text that signatures are over, with extension lines if it has any.
+    pub(super) fn note_text(&self) -> Result<&str, LogError> {
+        Ok(Note::parse(&self.0.text)?.text)
+    }
+
     /// Checks that the log's key signed it.
     pub fn verify(&self, key: &PublicKey) -> Result<(), LogError> {
         if self.0.signed_by.get() == Some(key) {

@@ -1,4 +1,4 @@
-//! `plumb bench`: measures of the program itself. Nothing of a node is read or changed.
+//! `plumb bench`: measurements, with whole nodes or with simulated ones. Nothing of the node at home is read or changed.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use plumb_federation::sim::plot::{By, growth};
 use plumb_federation::sim::{Scenario, Wish};
 use serde::Serialize;
 
+use crate::bench::notices::{self, NoticesBench};
 use crate::cli::Context;
 use crate::exit::Exit;
 use crate::output;
@@ -20,7 +21,8 @@ use crate::output::Table;
 #[command(after_help = "Examples:\n  \
     plumb bench sim --seeds 1..=1000                  a thousand networks of 5 to 200 nodes\n  \
     plumb bench sim --nodes 10000 --seed 1            one of ten thousand\n  \
-    plumb bench sim --nodes 10,100,1000 --plot g.svg  how time and traffic grow")]
+    plumb bench sim --nodes 10,100,1000 --plot g.svg  how time and traffic grow\n  \
+    plumb bench notices --nodes 50 --retractions 5    how long a retraction takes to fifty real nodes")]
 pub struct BenchArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -28,6 +30,8 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Measure how long a retraction takes from its signing to every node that holds the evidence
+    Notices(NoticesBench),
     /// Simulate federations: real protocol, no network, everything from a seed; stops at the first broken invariant
     #[command(after_help = "A run that breaks an invariant ends with exit code 1 and the command that repeats it.")]
     Sim(SimArgs),
@@ -106,6 +110,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
 /// Does it.
 pub fn run(cx: &Context, args: BenchArgs) -> anyhow::Result<Exit> {
     match args.verb {
+        Verb::Notices(args) => notices::run(cx, &args),
         Verb::Sim(args) => simulate(cx, &args),
     }
 }

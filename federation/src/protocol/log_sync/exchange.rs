@@ -52,7 +52,7 @@ impl LogSync {
                 let forks = forked.filter_map(|(_, log)| log.fork.clone()).collect();
                 (self.shown().filter(|head| differs(&head.publisher)).collect(), forks)
             }
-            LogRequest::Entries { .. } | LogRequest::Unknown(_) => return None,
+            LogRequest::Entries { .. } | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => return None,
         };
         Some(self.message(heads, forks))
     }

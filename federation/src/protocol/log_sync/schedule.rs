@@ -34,7 +34,7 @@ impl Concern {
             Event::GossipReceived { gossip, .. } => Concern::Few(vec![gossip.publisher]),
             Event::HeadsReceived { heads, .. } => Concern::Few(heads.heads.iter().map(|h| h.publisher).collect()),
             Event::Stored { publisher, .. } => Concern::Few(vec![*publisher]),
-            Event::Published { .. } => Concern::Few(Vec::new()),
+            Event::Published { .. } | Event::Cosigned { .. } => Concern::Few(Vec::new()),
             Event::PeerAdmitted { .. }
             | Event::PeerLost { .. }
             | Event::EntriesReceived { .. }
@@ -136,7 +136,11 @@ impl LogSync {
                 self.forget_hint(&peer, &publisher);
                 Ok(false)
             }
-            LogResponse::Page(_) | LogResponse::Heads(_) => {
+            LogResponse::Page(_)
+            | LogResponse::Heads(_)
+            | LogResponse::Cosigned(_)
+            | LogResponse::Conflict(_)
+            | LogResponse::Refused { .. } => {
                 self.release(&peer, &publisher);
                 Err(Fault::Answer)
             }

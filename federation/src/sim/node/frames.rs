@@ -59,7 +59,9 @@ impl Node {
                     LogRequest::Summary(summary) => {
                         Heads { heads: summary.own.into_iter().collect(), forks: Vec::new() }
                     }
-                    LogRequest::Entries { .. } | LogRequest::Unknown(_) => return effects,
+                    LogRequest::Entries { .. } | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => {
+                        return effects;
+                    }
                 };
                 effects.extend(self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, peer, None));
             }
