@@ -6,8 +6,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use super::judge::penalise;
 use super::publisher::{Asked, Offer};
 use super::{Action, Event, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
-use crate::protocol::backoff::{Backoff, has_passed, is_due};
-use crate::wire::RETRY_AFTER_MS_MAX;
+use crate::protocol::backoff::{Backoff, Retry, has_passed, is_due};
 use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
 
 /// After a failure of a peer to give what it offers of one log.
@@ -15,9 +14,6 @@ const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duratio
 
 /// How long one peer is waited for while another offers the same.
 const PATIENCE: Duration = Duration::seconds(5);
-
-/// The furthest that the next request of an offer can lie ahead.
-const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
 
 /// Which logs may be asked for after an event that could not be asked for before it. Whoever makes up publishers does
 /// not make each piece of news cost the more.
@@ -74,9 +70,7 @@ impl LogSync {
             let able: Vec<NodeId> = log
                 .offers
                 .iter()
-                .filter(|(peer, offer)| {
-                    size < offer.size && is_due(offer.retry_at, RETRY_LONGEST, now) && is_free(peer)
-                })
+                .filter(|(peer, offer)| size < offer.size && offer.retry.is_due(now) && is_free(peer))
                 .map(|(peer, _)| *peer)
                 .collect();
             let Some(peer) = self.random.pick(&able).copied() else {
@@ -171,7 +165,7 @@ impl LogSync {
         log.pending = None;
         let wait = BACKOFF.after(1, &mut self.random);
         for offer in log.offers.values_mut() {
-            offer.retry_at = offer.retry_at.max(now.plus(wait));
+            offer.retry = offer.retry.or_later(Retry::after(now, wait));
         }
     }
 
@@ -204,9 +198,7 @@ impl LogSync {
             .filter_map(|(id, log)| {
                 let asked = log.asked.as_ref()?;
                 // Where somebody else can be asked, patience is short: a late answer is taken up all the same.
-                let can_ask = |(peer, offer): (&NodeId, &Offer)| {
-                    *peer != asked.peer && is_due(offer.retry_at, RETRY_LONGEST, now)
-                };
+                let can_ask = |(peer, offer): (&NodeId, &Offer)| *peer != asked.peer && offer.retry.is_due(now);
                 let patience = if log.offers.iter().any(can_ask) { PATIENCE } else { REQUEST_TIMEOUT };
                 has_passed(asked.at, patience, now).then_some((asked.peer, *id))
             })
@@ -274,14 +266,14 @@ impl LogSync {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
             offer.n_failures = offer.n_failures.saturating_add(1);
-            offer.retry_at = now.plus(BACKOFF.after(offer.n_failures, &mut self.random));
+            offer.retry = Retry::after(now, BACKOFF.after(offer.n_failures, &mut self.random));
         }
     }
 
     fn postpone(&mut self, now: Timestamp, peer: &NodeId, publisher: &NodeId, wait: Duration) {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
-            offer.retry_at = now.plus(wait);
+            offer.retry = Retry::after(now, wait);
         }
     }
 }
