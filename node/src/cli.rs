@@ -109,7 +109,7 @@ enum Command {
     Rebuild(care::RebuildArgs),
     /// Examine the node, and say what to do
     Doctor(care::DoctorArgs),
-    /// Measure with whole nodes on this machine
+    /// Measure: whole nodes on this machine, or simulated federations
     Bench(bench::BenchArgs),
     /// Show the configuration, and where each value comes from
     Config(config::ConfigArgs),
@@ -174,7 +174,7 @@ fn run(cx: &Context, command: Command) -> anyhow::Result<Exit> {
             output::write(&String::from_utf8_lossy(&script))?;
             Ok(Exit::Done)
         }
-        Command::Bench(args) => bench::run(cx, &args),
+        Command::Bench(args) => bench::run(cx, args),
         Command::Config(args) => config::run(cx, args),
         Command::Init(args) => init::run(cx, args),
         command => in_system(cx, command),
@@ -283,6 +283,7 @@ mod tests {
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",
+            "plumb bench sim --nodes 10,100 --seeds 1..=3 --publishers 4 --loss 50 --delay 200 --scenario all --plot f --json",
             "plumb completions zsh",
             "plumb config show",
         ] {

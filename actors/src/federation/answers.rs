@@ -213,7 +213,7 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
             page_from(&head.state, |level, index| tree.node(level, index), from, limit, entry)
         }
         // Heads and cosignatures are exchanged by the machines; what is not known is answered like a bad moment.
-        LogRequest::Heads(_) | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => {
+        LogRequest::Heads(_) | LogRequest::Summary(_) | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => {
             Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
         }
     });

@@ -258,9 +258,19 @@ impl Live {
         let network = self.link.network.clone();
         if protocol == Protocol::Log {
             match LogRequest::decode(&bytes) {
-                Ok(LogRequest::Heads(heads)) => {
-                    let answer = LogResponse::Heads(self.log_sync.heads()).encode();
-                    actix::spawn(async move { network.respond(token, answer).await });
+                Ok(request @ (LogRequest::Heads(_) | LogRequest::Summary(_))) => {
+                    if let Some(answer) = self.log_sync.answer(&request) {
+                        let answer = LogResponse::Heads(answer).encode();
+                        actix::spawn(async move { network.respond(token, answer).await });
+                    }
+                    // A summary names the head of its sender's own log, and no other.
+                    let heads = match request {
+                        LogRequest::Heads(heads) => heads,
+                        LogRequest::Summary(summary) => {
+                            Heads { heads: summary.own.into_iter().collect(), forks: Vec::new() }
+                        }
+                        _ => Heads::default(),
+                    };
                     self.confirm(now, peer, &heads);
                     self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
                     return;
@@ -349,7 +359,7 @@ impl Live {
                     actix::spawn(async move { network.admit(peer).await });
                 }
                 admission::Action::AnswerHello { peer } => {
-                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.heads().heads)).encode();
+                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.introduction())).encode();
                     if let Some(token) = self.hellos.remove(&peer) {
                         actix::spawn(async move {
                             // Admitted before it is told so: its next request must not find the door shut.

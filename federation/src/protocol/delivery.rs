@@ -13,7 +13,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::notice::Acknowledgement;
 
 use super::Random;
-use super::backoff::{Backoff, has_passed, is_due};
+use super::backoff::{Backoff, Retry, has_passed};
 use crate::wire::notice::NoticeResponse;
 
 /// Most deliveries in flight to one holder. Notices are applied one after the other there anyway.
@@ -136,7 +136,7 @@ pub enum Action {
 struct Obligation {
     standing: Standing,
     n_failures: u32,
-    retry_at: Timestamp,
+    retry: Retry,
     sent_at: Option<Timestamp>,
 }
 
@@ -196,7 +196,7 @@ impl Delivery {
                 self.each_open(&peer, |obligation| {
                     if matches!(obligation.standing, Standing::Open | Standing::Silent { .. }) {
                         obligation.n_failures = 0;
-                        obligation.retry_at = now;
+                        obligation.retry = Retry::after(now, Duration(0));
                     }
                 });
                 self.send(now, &peer, &mut actions);
@@ -226,7 +226,12 @@ impl Delivery {
                 owed.closed.insert(notice, at);
             }
             standing if !owed.closed.contains_key(&notice) => {
-                let obligation = Obligation { standing, n_failures: 0, retry_at: Timestamp(0), sent_at: None };
+                let obligation = Obligation {
+                    standing,
+                    n_failures: 0,
+                    retry: Retry::after(Timestamp(0), Duration(0)),
+                    sent_at: None,
+                };
                 owed.open.insert(notice, obligation);
             }
             // Once closed, always closed.
@@ -270,8 +275,8 @@ impl Delivery {
             NoticeResponse::Busy { retry_after_ms } => {
                 self.failed(now, peer, notice, BACKOFF);
                 if let Some(obligation) = self.open(&peer, &notice) {
-                    let asked = now.plus(Duration(retry_after_ms));
-                    obligation.retry_at = obligation.retry_at.max(asked);
+                    let asked = Retry::after(now, Duration(retry_after_ms));
+                    obligation.retry = obligation.retry.or_later(asked);
                 }
             }
             NoticeResponse::Accepted | NoticeResponse::Unknown(_) => {
@@ -321,7 +326,7 @@ impl Delivery {
         let mut random = self.random.child();
         if let Some(obligation) = self.open(&holder, &notice) {
             obligation.n_failures = obligation.n_failures.saturating_add(1);
-            obligation.retry_at = now.plus(backoff.after(obligation.n_failures, &mut random));
+            obligation.retry = Retry::after(now, backoff.after(obligation.n_failures, &mut random));
         }
     }
 
@@ -351,7 +356,7 @@ impl Delivery {
                 break;
             }
             let is_free = obligation.sent_at.is_none();
-            if is_free && is_due(obligation.retry_at, REFUSED.longest, now) {
+            if is_free && obligation.retry.is_due(now) {
                 obligation.sent_at = Some(now);
                 *n_in_flight += 1;
                 actions.push(Action::DeliverNotice { peer: *peer, notice: *notice });

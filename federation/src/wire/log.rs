@@ -15,13 +15,14 @@
 //!
 //! | version | since | change |
 //! | --- | --- | --- |
-//! | 1 | 0.1.0 | heads, forks, entries, missing, busy; then add_checkpoint, cosigned, conflict, refused |
+//! | 1 | 0.1.0 | heads, forks, entries, missing, busy; then add_checkpoint, cosigned, conflict, refused; then summary |
 
 pub(super) mod head;
 
 mod cosign;
 mod fork;
 mod page;
+pub mod summary;
 
 use plumb_core::identity::NodeId;
 use plumb_core::log::{Cosignature, LogError, Origin};
@@ -35,10 +36,12 @@ pub use cosign::{AddCheckpoint, Conflict};
 pub use fork::{FORK_BYTES_MAX, FORK_TYPE, FORKS_MAX, Face, Fork, ForkError};
 pub use head::{HEADS_BYTES_MAX, HEADS_MAX, Head, Heads};
 pub use page::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page};
+pub use summary::Summary;
 
 use cosign::{AddCheckpointV1, ConflictV1, CosignedV1};
 use head::HeadsV1;
 use page::PageV1;
+use summary::SummaryV1;
 
 /// The name of the protocol.
 pub const PROTOCOL: &str = "/plumb/log/1";
@@ -72,6 +75,8 @@ pub enum LogRequest {
     },
     /// "These I hold; which do you?"
     Heads(Heads),
+    /// "In short, these I hold; which do you have beyond them?"
+    Summary(Summary),
     /// "Cosign this head of mine."
     AddCheckpoint(AddCheckpoint),
     /// A kind that a newer peer knows.
@@ -136,6 +141,7 @@ impl LogRequest {
                 frame::encode(PROTOCOL, "entries", &body)
             }
             LogRequest::Heads(heads) => frame::encode(PROTOCOL, "heads", &HeadsV1::from(heads)),
+            LogRequest::Summary(summary) => frame::encode(PROTOCOL, "summary", &SummaryV1::from(summary)),
             LogRequest::AddCheckpoint(asked) => {
                 frame::encode(PROTOCOL, "add_checkpoint", &AddCheckpointV1::from(asked))
             }
@@ -152,6 +158,7 @@ impl LogRequest {
                 LogRequest::Entries { publisher: field::node(&body.publisher)?, from: body.from, limit: body.limit }
             }
             "heads" => LogRequest::Heads(frame.body::<HeadsV1>()?.try_into()?),
+            "summary" => LogRequest::Summary(frame.body::<SummaryV1>()?.try_into()?),
             "add_checkpoint" => LogRequest::AddCheckpoint(frame.body::<AddCheckpointV1>()?.try_into()?),
             _ => LogRequest::Unknown(frame.unknown()),
         })

@@ -24,6 +24,7 @@ use proptest::prelude::*;
 use super::blocks::{Blocks, BlocksRequest, BlocksResponse};
 use super::gossip::Gossip;
 use super::hello::{Hello, HelloResponse};
+use super::log::summary::{BUCKETS_MAX, BUCKETS_MIN, Held, Summary, buckets};
 use super::log::{AddCheckpoint, Conflict, Face, Fork, Head, Heads, LogRequest, LogResponse, Page, public_origin};
 use super::log_entry::LogEntry;
 use super::log_state::LogState;
@@ -185,6 +186,13 @@ fn fork() -> Fork {
     }
 }
 
+fn heads_summary() -> Summary {
+    let held = Held::Whole { size: 2, root: leaf_hash(b"root") };
+    let (other, third) = (key(2).public(), key(5).public());
+    let buckets = buckets(77, BUCKETS_MIN, [(&other, held), (&third, Held::Forked)]);
+    Summary { salt: 77, buckets, own: heads().heads.into_iter().next() }
+}
+
 fn heads() -> Heads {
     let checkpoint = checkpoint_over(&[b"a", b"b"]);
     Heads { heads: vec![Head { publisher: key(2).public(), checkpoint }], forks: vec![fork()] }
@@ -335,6 +343,7 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
         ("blocks_busy", BlocksResponse::Busy { retry_after_ms: 250 }.encode(), response_blocks),
         ("log_ask_entries", LogRequest::Entries { publisher, from: 1, limit: 256 }.encode(), request_log),
         ("log_ask_heads", LogRequest::Heads(heads()).encode(), request_log),
+        ("log_ask_summary", LogRequest::Summary(heads_summary()).encode(), request_log),
         ("log_page", LogResponse::Page(page()).encode(), response_log),
         ("log_heads", LogResponse::Heads(heads()).encode(), response_log),
         ("log_missing", LogResponse::Missing { publisher }.encode(), response_log),
@@ -673,6 +682,11 @@ fn limits_of_lists_and_texts_hold() {
     assert_eq!(limit(LogRequest::decode(&LogRequest::Heads(many).encode())), "heads");
     let many = Heads { heads: vec![], forks: vec![fork(); super::log::FORKS_MAX + 1] };
     assert_eq!(limit(LogRequest::decode(&LogRequest::Heads(many).encode())), "forks");
+    let many = Summary { buckets: vec![[0; 8]; BUCKETS_MAX + 1], ..heads_summary() };
+    assert_eq!(limit(LogRequest::decode(&LogRequest::Summary(many).encode())), "bytes of buckets");
+    let few = Summary { buckets: vec![[0; 8]; BUCKETS_MIN - 1], ..heads_summary() };
+    let few = LogRequest::decode(&LogRequest::Summary(few).encode());
+    assert!(matches!(few, Err(WireError::Contradiction(_))));
     let many = Page { entries: vec![vec![]; super::log::PAGE_ENTRIES_MAX + 1], ..page() };
     assert_eq!(limit(LogResponse::decode(&LogResponse::Page(many).encode())), "entries");
     let long = Hello { certificate: certificate(), agent: "a".repeat(129), heads: vec![] };

@@ -85,17 +85,18 @@ impl LogSync {
             self.fork_received(now, peer, fork, &mut actions);
         }
         for head in heads {
-            self.head_received(now, peer, &head, &mut actions);
+            self.head_received(now, peer, &head, false, &mut actions);
         }
         actions
     }
 
-    /// One head.
+    /// One head; a hint if it came with gossip, whose bearer need not hold the log.
     pub(super) fn head_received(
         &mut self,
         now: Timestamp,
         peer: NodeId,
         head: &Head,
+        is_hint: bool,
         actions: &mut Vec<Action>,
     ) -> Heard {
         let publisher = head.publisher;
@@ -137,7 +138,7 @@ impl LogSync {
             actions.push(Action::OwnLogBehind { checkpoint });
         }
         if log.range.size() < head.size() && self.peers.contains_key(&peer) {
-            log.offer(peer, head.size(), now);
+            log.offer(peer, head.size(), is_hint, now);
             self.wanted.insert(publisher);
         }
         heard
@@ -211,7 +212,7 @@ impl LogSync {
         }
         let head = Head { publisher, checkpoint: page.checkpoint.clone() };
         self.vouched(&publisher, &page.certificate);
-        match self.head_received(now, peer, &head, actions) {
+        match self.head_received(now, peer, &head, false, actions) {
             Heard::News | Heard::Nothing => {}
             // What there is to say about a forged head is said.
             Heard::Closed | Heard::Forged => return Ok(false),
@@ -226,6 +227,7 @@ impl LogSync {
         match log.verdict(page) {
             Verdict::Next(state) => {
                 log.pending = Some(state.clone());
+                log.is_news = true;
                 actions.push(Action::StoreEntries { from, entries, state });
                 Ok(true)
             }
@@ -293,7 +295,7 @@ impl LogSync {
         }
         let head = Head { publisher, checkpoint: gossip.checkpoint.clone() };
         self.vouched(&publisher, &gossip.certificate);
-        let heard = self.head_received(now, peer, &head, actions);
+        let heard = self.head_received(now, peer, &head, true, actions);
         match heard {
             Heard::Forged => return GossipVerdict::Reject,
             Heard::Closed => return GossipVerdict::Ignore,
