@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use cid::Cid;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentError, RawBlock};
+use crate::content::{ContentError, RawBlock, decode_canonical};
 
 /// Largest CAR file that is read.
 pub const CAR_BYTES_MAX: usize = 64 << 20;
@@ -82,7 +82,7 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
     if header.len() > HEADER_BYTES_MAX {
         return Err(CarError::Header);
     }
-    let header: HeaderV1 = serde_ipld_dagcbor::from_slice(header).map_err(|_| CarError::Header)?;
+    let header: HeaderV1 = decode_canonical(header).map_err(|_| CarError::Header)?;
     let (1, [root]) = (header.version, header.roots.as_slice()) else {
         return Err(CarError::Header);
     };
