@@ -13,7 +13,7 @@ use plumb_actors::retrieval::AssembleContext;
 use plumb_actors::{Caller, Node, NodeOptions, Person};
 use plumb_core::boundary::{DepartmentPolicy, Sensitivity};
 use plumb_core::content::{Fingerprint, RawBlock, SourceRecord, SourceTag, chunks_of};
-use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, Knowledge, SourceStatus, seal, verify};
+use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, Knowledge, SealedBundle, SourceStatus, seal, verify};
 use plumb_core::grounding::{Evidence, compose};
 use plumb_core::identity::{EntityId, SecretKey};
 use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
@@ -141,6 +141,9 @@ async fn start(home: &Path) -> Node {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
+        sync: plumb_actors::federation::SyncMode::QueryOnly,
+        sync_every: plumb_core::propagation::CYCLE,
     };
     Node::start(options).await.expect("a node in an empty home")
 }
@@ -215,7 +218,7 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
                 caller: Caller { person: person(), operator: true },
                 query: claim.clone(),
                 k: 10,
-                peers: false,
+                peers: false.into(),
                 deadline: Span::seconds(1),
             };
             node.retrieval.ask(ask, DEADLINE).await.expect("a search");
@@ -308,6 +311,7 @@ fn verify_bundle() {
     };
     let sealed = seal(&contents, &key).expect("a bundle");
     let car = sealed.to_car();
+    export(&contents, &key, &sealed);
     let roots = Roots(BTreeMap::from([(root.public(), "Bench".to_string())]));
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..VERIFY_ROUNDS {
@@ -327,4 +331,29 @@ fn verify_bundle() {
         theirs.push(begin.elapsed());
     }
     row("verify a bundle of 50 chunks against its SHA-256 and Ed25519", median(&mut ours), median(&mut theirs));
+    rate("verify", car.len(), &mut ours, &mut theirs);
+}
+
+/// Sealing and writing the file, against hashing its blocks and one signature.
+fn export(contents: &Contents<'_>, key: &SecretKey, sealed: &SealedBundle) {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..VERIFY_ROUNDS {
+        let begin = Instant::now();
+        let car = seal(contents, key).expect("a bundle").to_car();
+        ours.push(begin.elapsed());
+        std::hint::black_box(car.len());
+        let begin = Instant::now();
+        let digests: usize = sealed.blocks.values().map(|b| usize::from(Sha256::digest(b)[0])).sum();
+        std::hint::black_box((digests, key.sign_bytes(&sealed.bundle.to_bytes())));
+        theirs.push(begin.elapsed());
+    }
+    row("export a bundle of 50 chunks against its SHA-256 and Ed25519", median(&mut ours), median(&mut theirs));
+    rate("export", sealed.to_car().len(), &mut ours, &mut theirs);
+}
+
+/// The same as bytes of the file a second.
+fn rate(what: &str, bytes: usize, ours: &mut [Duration], theirs: &mut [Duration]) {
+    let rate = |times: &mut [Duration]| bytes as f64 / median(times).as_secs_f64() / 1e6;
+    let (ours, theirs) = (rate(ours), rate(theirs));
+    println!("| {what}, {bytes} bytes | {ours:.1} MB/s | {theirs:.1} MB/s | {:.2} |", theirs / ours);
 }

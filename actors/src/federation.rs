@@ -4,17 +4,32 @@
 //! performs what they ask for. It keeps nothing that the store does not have: a new life begins from there.
 
 mod answers;
+mod coverage;
+mod desk;
+mod fetch;
 mod live;
 mod messages;
+mod own_log;
 mod peers;
 mod receipts;
+mod remarks;
 mod search;
+mod summaries;
+mod taking;
+mod teaching;
+mod witness;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix::prelude::*;
-use plumb_federation::driver::{NetworkEvent, NetworkHandle};
+use plumb_core::identity::{NodeId, Signed};
+use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::propagation::{CYCLE, PER_CYCLE, pace};
+use plumb_core::trust::Certificate;
+use plumb_federation::driver::{NetworkEvent, NetworkHandle, Protocol};
 use plumb_federation::wire::gossip::TOPIC;
+use plumb_federation::wire::teach::TeachResponse;
 use tokio::sync::{Mutex, mpsc};
 
 use crate::door::{Door, Late};
@@ -24,8 +39,14 @@ use crate::premises::{Premises, blocking};
 use crate::verification::Verification;
 use live::{Live, Turn};
 
+pub use desk::SearchPolicy;
 pub use messages::*;
+pub use teaching::{ListTeachings, ResolveTeaching, SendTeachings, SentView, SyncMode, Teach, TeachingView};
 
+pub(crate) use desk::Desk;
+
+/// How long one exchange of a teaching may take.
+const EXCHANGE: std::time::Duration = std::time::Duration::from_secs(30);
 /// How often the machines are told that time passed.
 const TICK: std::time::Duration = std::time::Duration::from_millis(500);
 
@@ -38,6 +59,12 @@ pub(crate) struct Link {
     pub events: Arc<Mutex<mpsc::Receiver<NetworkEvent>>>,
     /// Addresses to connect to from the start.
     pub bootstrap: Vec<String>,
+    /// What is remembered of peers.
+    pub desk: Arc<Desk>,
+    /// When teachings are sent.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
 }
 
 /// Speaks to others.
@@ -47,6 +74,10 @@ pub struct Federation {
     /// Set once the whole node stands; the two need each other.
     verification: Late<Door<Verification>>,
     live: Option<Live>,
+    /// When a peer gets teachings next, and how many.
+    paces: BTreeMap<NodeId, (Timestamp, usize)>,
+    /// Whether teachings are on their way.
+    is_sending: bool,
 }
 crate::living!(Federation, "federation");
 
@@ -56,7 +87,7 @@ impl Federation {
         link: Option<Link>,
         verification: Late<Door<Verification>>,
     ) -> Federation {
-        Federation { premises, link, verification, live: None }
+        Federation { premises, link, verification, live: None, paces: BTreeMap::new(), is_sending: false }
     }
 
     fn link(&self) -> Result<&Link, NodeError> {
@@ -100,6 +131,9 @@ impl Actor for Federation {
         };
         actix::spawn(pump);
         ctx.run_interval(TICK, |actor, ctx| actor.turn(Turn::Tick, ctx));
+        if link.sync != SyncMode::QueryOnly {
+            ctx.run_interval(TICK, |actor, ctx| actor.send_teachings(ctx, false));
+        }
         ctx.notify(Turn::LogGrew);
     }
 }
@@ -147,6 +181,159 @@ impl Handler<OweReceipts> for Federation {
     }
 }
 
+/// Teachings were sent to a peer: how many wait there.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct TeachingsSent {
+    waiting: BTreeMap<NodeId, u64>,
+}
+
+impl Federation {
+    /// Sends what is due to every peer whose time has come, or to all of them now. One round at a time.
+    fn send_teachings(&mut self, ctx: &mut Context<Self>, now_to_all: bool) {
+        let (Some(link), Some(live)) = (self.link.clone(), &self.live) else { return };
+        if self.is_sending {
+            return;
+        }
+        let now = self.premises.now();
+        let whom: Vec<_> = live
+            .admitted()
+            .into_iter()
+            .filter_map(|(peer, certificate)| {
+                let (at, limit) = self.paces.get(&peer).copied().unwrap_or((now, PER_CYCLE));
+                (now_to_all || at <= now).then_some((peer, certificate, if now_to_all { PER_CYCLE } else { limit }))
+            })
+            .collect();
+        if whom.is_empty() {
+            return;
+        }
+        self.is_sending = true;
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        actix::spawn(async move {
+            let waiting = offer_all(&premises, &link, whom).await;
+            let _ = me.send(TeachingsSent { waiting }).await;
+        });
+    }
+}
+
+/// Offers to each what is due to it. Gives how many teachings wait for a person at each.
+async fn offer_all(
+    premises: &Arc<Premises>,
+    link: &Link,
+    whom: Vec<(NodeId, Signed<Certificate>, usize)>,
+) -> BTreeMap<NodeId, u64> {
+    let mut waiting = BTreeMap::new();
+    for (peer, certificate, limit) in whom {
+        waiting.insert(peer, 0);
+        let offers = {
+            let premises = premises.clone();
+            blocking(move || teaching::due(&premises, &peer, &certificate, limit)).await
+        };
+        let offers = offers.unwrap_or_else(|error| {
+            tracing::error!(%error, "what is offered to others cannot be read");
+            Vec::new()
+        });
+        for (id, offer) in offers {
+            let answer = link.network.request(peer, Protocol::Teach, offer.encode(), EXCHANGE).await;
+            // Whoever does not answer, or is busy, is asked again in the next round.
+            let Some(TeachResponse::Reply { reply, n_pending }) =
+                answer.ok().and_then(|bytes| TeachResponse::decode(&bytes).ok())
+            else {
+                break;
+            };
+            waiting.insert(peer, n_pending);
+            let premises = premises.clone();
+            if let Err(error) = blocking(move || teaching::keep_reply(&premises, &id, &peer, &reply)).await {
+                tracing::error!(%error, "a reply could not be written down");
+                break;
+            }
+        }
+    }
+    waiting
+}
+
+impl Handler<TeachingsSent> for Federation {
+    type Result = ();
+
+    fn handle(&mut self, sent: TeachingsSent, _: &mut Context<Self>) {
+        self.is_sending = false;
+        let every = self.link.as_ref().map_or(CYCLE, |link| link.sync_every);
+        let now = self.premises.now();
+        for (peer, n_pending) in sent.waiting {
+            let (limit, cycle) = pace(usize::try_from(n_pending).unwrap_or(usize::MAX));
+            // The pace is in cycles of the design; a node with shorter ones keeps the proportion.
+            let wait = Duration(every.0.saturating_mul(cycle.0) / CYCLE.0);
+            self.paces.insert(peer, (now.plus(wait), limit));
+        }
+    }
+}
+
+impl Handler<Teach> for Federation {
+    type Result = ResponseFuture<Result<Vec<TeachingView>, NodeError>>;
+
+    fn handle(&mut self, ask: Teach, ctx: &mut Context<Self>) -> Self::Result {
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        let at_once = self.link.as_ref().is_some_and(|link| link.sync == SyncMode::RealTimeSync);
+        Box::pin(async move {
+            let marked = blocking(move || teaching::mark(&premises, &ask)).await?;
+            if at_once {
+                // A mailbox that is full loses nothing: the next round sends it.
+                let _ = me.try_send(SendNow);
+            }
+            Ok(marked)
+        })
+    }
+}
+
+/// There is something to send.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct SendNow;
+
+impl Handler<SendNow> for Federation {
+    type Result = ();
+
+    fn handle(&mut self, _: SendNow, ctx: &mut Context<Self>) {
+        self.send_teachings(ctx, true);
+    }
+}
+
+impl Handler<SendTeachings> for Federation {
+    type Result = ResponseFuture<Result<Vec<TeachingView>, NodeError>>;
+
+    fn handle(&mut self, ask: SendTeachings, _: &mut Context<Self>) -> Self::Result {
+        let (premises, link) = (self.premises.clone(), self.link().cloned());
+        let admitted = self.live.as_ref().map(Live::admitted).unwrap_or_default();
+        Box::pin(async move {
+            if !ask.caller.operator {
+                let reason = "only the operator of a node speaks for it; ask on its own machine";
+                return Err(NodeError::Denied(reason.to_string()));
+            }
+            let whom = admitted.into_iter().map(|(peer, certificate)| (peer, certificate, PER_CYCLE)).collect();
+            offer_all(&premises, &link?, whom).await;
+            blocking(move || teaching::list(&premises, false)).await
+        })
+    }
+}
+
+impl Handler<ListTeachings> for Federation {
+    type Result = ResponseFuture<Result<Vec<TeachingView>, NodeError>>;
+
+    fn handle(&mut self, ask: ListTeachings, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || teaching::list(&premises, ask.pending)))
+    }
+}
+
+impl Handler<ResolveTeaching> for Federation {
+    type Result = ResponseFuture<Result<TeachingView, NodeError>>;
+
+    fn handle(&mut self, ask: ResolveTeaching, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || teaching::resolve(&premises, &ask)))
+    }
+}
+
 impl Handler<SearchPeers> for Federation {
     type Result = ResponseFuture<Result<PeerResults, NodeError>>;
 
@@ -154,6 +341,16 @@ impl Handler<SearchPeers> for Federation {
         let (premises, link) = (self.premises.clone(), self.link().cloned());
         let admitted = self.live.as_ref().map(Live::admitted).unwrap_or_default();
         Box::pin(async move { search::run(premises, link?, admitted, ask).await })
+    }
+}
+
+impl Handler<FetchBlocks> for Federation {
+    type Result = ResponseFuture<Result<Fetched, NodeError>>;
+
+    fn handle(&mut self, ask: FetchBlocks, _: &mut Context<Self>) -> Self::Result {
+        let (premises, link) = (self.premises.clone(), self.link().cloned());
+        let peers = self.live.as_ref().map(Live::admitted).unwrap_or_default().into_keys().collect();
+        Box::pin(async move { Ok(fetch::run(premises, link?, peers, ask).await) })
     }
 }
 
@@ -197,6 +394,32 @@ impl Handler<ListTrusted> for Federation {
             .collect();
         views.sort_by_key(|v| !v.own);
         Ok(views)
+    }
+}
+
+impl Handler<ResumeLog> for Federation {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: ResumeLog, ctx: &mut Context<Self>) -> Self::Result {
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        Box::pin(async move {
+            blocking(move || own_log::resume(&premises, &ask)).await?;
+            let _ = me.send(Turn::OwnLogDecided).await;
+            Ok(())
+        })
+    }
+}
+
+impl Handler<LiftFork> for Federation {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: LiftFork, ctx: &mut Context<Self>) -> Self::Result {
+        let (premises, me) = (self.premises.clone(), ctx.address());
+        Box::pin(async move {
+            let fork = blocking(move || own_log::lift(&premises, &ask)).await?;
+            let _ = me.send(Turn::ForkDecided(Box::new(fork))).await;
+            Ok(())
+        })
     }
 }
 

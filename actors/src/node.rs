@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use actix::{Arbiter, ArbiterHandle};
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{EntityId, SecretKey, Signed};
+use plumb_core::measure::Duration;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
 use plumb_federation::wire::log_entry::LogEntry;
@@ -16,7 +17,7 @@ use tokio::sync::Mutex;
 use crate::audit::Audit;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::federation::{Federation, Link};
+use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
 use crate::grounding::{Grounding, append};
 use crate::ingestion::{Ingestion, Jobs};
@@ -54,6 +55,12 @@ pub struct NodeOptions {
     pub network: Option<plumb_federation::driver::Options>,
     /// Largest source that is taken in, in bytes.
     pub source_bytes_max: u64,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
+    /// When teachings are sent to peers.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
 }
 
 /// A running node. It must be started inside an actix system.
@@ -93,16 +100,22 @@ impl Node {
             let (premises, jobs) = (premises.clone(), jobs.clone());
             blocking(move || {
                 jobs.settle(&premises)?;
-                found_log(&premises)
+                found_log(&premises)?;
+                let event = |publisher: &_| premises.event("node", "log.hash", publisher, "ok", "");
+                Ok(kept::complete_trees(&premises.store, &premises.node(), event)?)
             })
             .await?;
         }
         let link = match options.network {
             None => None,
-            Some(network) => {
+            Some(mut network) => {
+                let premises = premises.clone();
+                network.blocked = blocking(move || Ok(kept::blocked(&premises.store)?)).await?;
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
-                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap })
+                let desk = Arc::new(Desk::new(options.search));
+                let (sync, sync_every) = (options.sync, options.sync_every);
+                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, desk, sync, sync_every })
             }
         };
         Ok(Node::assemble(premises, jobs, link))
@@ -249,12 +262,14 @@ impl Arbiters {
 /// can be told from nothing being known.
 fn found_log(premises: &Premises) -> Result<(), NodeError> {
     let own = premises.node();
-    if kept::log_head(&premises.store, &own, &own)?.is_some() {
+    // A log that is being fetched back from others is empty for a while, and has had its first entry long ago.
+    let is_founded = kept::log_head(&premises.store, &own, &own)?.is_some();
+    if is_founded || kept::stopped(&premises.store, &own)?.is_some() {
         return Ok(());
     }
     let entry = LogEntry::Certificate(premises.certificate.clone()).encode();
     let event = premises.event("node", "log.found", own, "ok", "");
-    append(premises, premises.now(), &[entry], || Ok(Change::new(event.clone())))
+    append(premises, premises.now(), &[entry], |_| Ok(Change::new(event.clone())))
 }
 
 fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {

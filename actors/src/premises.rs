@@ -33,6 +33,7 @@ pub(crate) struct Premises {
     pub policy: DepartmentPolicy,
     roots: RwLock<Roots>,
     ingesting: Mutex<()>,
+    comparing: Mutex<()>,
 }
 
 impl Premises {
@@ -59,12 +60,18 @@ impl Premises {
             policy,
             roots: RwLock::new(roots),
             ingesting: Mutex::new(()),
+            comparing: Mutex::new(()),
         }))
     }
 
     /// Held by whoever decides what becomes of sources and writes it: nothing else may decide about the same ones.
     pub fn ingest_lock(&self) -> MutexGuard<'_, ()> {
         self.ingesting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held by whoever compares sources with what the world published: two at once would say the same thing twice.
+    pub fn compare_lock(&self) -> MutexGuard<'_, ()> {
+        self.comparing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The clock is read here and nowhere below.

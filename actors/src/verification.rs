@@ -4,9 +4,12 @@
 //! twice changes nothing more.
 
 mod apply;
+mod closure;
+mod events;
 mod messages;
 mod publish;
 mod views;
+mod world;
 
 use std::sync::Arc;
 
@@ -17,11 +20,16 @@ use plumb_storage::{Change, Records};
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, LogGrew};
+use crate::federation::{Federation, ListPeers, LogGrew};
 use crate::kept::{self, KeptNotice, Obligation};
 use crate::premises::{Premises, blocking};
 
+pub(crate) use closure::claims_of;
+pub use events::*;
 pub use messages::*;
+pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
+pub(crate) use world::rematch;
+pub use world::{MatchView, WatchView, WatchWorld};
 
 /// Verifies.
 pub struct Verification {
@@ -47,7 +55,8 @@ impl Handler<PublishNotice> for Verification {
                 blocking(move || publish::publish(&premises, &ask)).await?
             };
             federation.ask(LogGrew, crate::DEADLINE).await?;
-            blocking(move || views::view(&premises, &cid)).await
+            // Whoever speaks for the node sees what was said, whatever its label.
+            blocking(move || views::whole(&premises, &cid)).await
         })
     }
 }
@@ -59,7 +68,8 @@ impl Handler<ApplyNotice> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let (acknowledgement, passes_on) = blocking(move || {
-                let kept = apply::apply(&premises, &ask.notice, "federation", None)?;
+                let kept =
+                    apply::apply(&premises, &ask.notice, "federation", apply::Authority::Publisher, &|_| Ok(()))?;
                 let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
                 Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
             })
@@ -122,9 +132,9 @@ fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeErro
     kept::put_receipt(&mut change, &ask.receipt);
     let mut owes = false;
     for source in &receipt.sources {
-        for standing in kept::standing_on(&premises.store, source)? {
+        for standing in kept::standing_on(&premises.store, source)?.into_iter().filter(|s| !s.is_local) {
             if kept::obligation(&premises.store, &standing.notice, &receipt.importer)?.is_none() {
-                let obligation = Obligation { opened_at: premises.now(), acknowledgement: None };
+                let obligation = Obligation::opened(premises.now());
                 kept::put_obligation(&mut change, &standing.notice, &receipt.importer, &obligation);
                 owes = true;
             }
@@ -169,10 +179,7 @@ impl Handler<ListNotices> for Verification {
 
     fn handle(&mut self, ask: ListNotices, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || {
-            let all = kept::notices(&premises.store, ask.limit)?;
-            all.iter().map(|kept| views::view(&premises, &kept.open()?.cid())).collect()
-        }))
+        Box::pin(blocking(move || views::list(&premises, &ask)))
     }
 }
 
@@ -180,8 +187,30 @@ impl Handler<ShowNotice> for Verification {
     type Result = ResponseFuture<Result<NoticeView, NodeError>>;
 
     fn handle(&mut self, ask: ShowNotice, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            // Without a network nobody can be told from whoever is away.
+            let peers = federation.ask(ListPeers, crate::DEADLINE).await.ok();
+            blocking(move || views::view(&premises, &ask.caller, &ask.notice, peers.as_ref())).await
+        })
+    }
+}
+
+impl Handler<ListEvents> for Verification {
+    type Result = ResponseFuture<Result<EventsView, NodeError>>;
+
+    fn handle(&mut self, ask: ListEvents, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || views::view(&premises, &ask.notice)))
+        Box::pin(blocking(move || events::list(&premises, &ask)))
+    }
+}
+
+impl Handler<WatchWorld> for Verification {
+    type Result = ResponseFuture<Result<WatchView, NodeError>>;
+
+    fn handle(&mut self, ask: WatchWorld, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || world::watch(&premises, &ask)))
     }
 }
 

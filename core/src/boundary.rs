@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::identity::{EntityId, OrgId};
 use crate::knowledge::{KnowledgeUnit, WordError};
 
-pub use detect::{Category, Finding, classify, detect};
+pub use detect::{Category, FINDINGS_MAX, Finding, classify, detect};
 
 /// How sensitive something is, least first (BDY-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,6 +88,17 @@ impl Requester {
             person: None,
             departments: BTreeSet::from([department.clone()]),
             scopes: BTreeSet::from([department]),
+            grants: BTreeSet::new(),
+        }
+    }
+
+    /// Someone of whom nothing is known: in nobody's organisation, so that only public units are readable.
+    pub fn stranger() -> Requester {
+        Requester {
+            org: OrgId::NOBODY,
+            person: None,
+            departments: BTreeSet::new(),
+            scopes: BTreeSet::new(),
             grants: BTreeSet::new(),
         }
     }

@@ -21,11 +21,12 @@
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
 //! | [`gravity`] | what independent corroboration lets rise |
+//! | [`propagation`] | how knowledge is offered to other nodes, and what they make of it |
 //! | [`trust`] | organisation roots and node certificates |
 //! | [`notice`] | retractions and their kin, receipts and acknowledgements |
 //! | [`lifecycle`] | what a notice reaches, and what may never become active again |
 //! | [`log`] | RFC 6962 Merkle tree and signed checkpoints |
-//! | [`exchange`] | the context bundle: seal, verify, replay; CAR form |
+//! | [`exchange`] | the context bundle: seal, verify, replay; CAR and JSON forms; conflicts between bundles |
 //!
 //! ```
 //! use plumb_core::identity::{Domain, SecretKey};
@@ -50,6 +51,7 @@ pub mod lifecycle;
 pub mod log;
 pub mod measure;
 pub mod notice;
+pub mod propagation;
 pub mod retrieval;
 pub mod trust;
 pub mod verification;

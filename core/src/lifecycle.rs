@@ -4,13 +4,18 @@
 //! **No resurrection:** on every path by which a unit can become active (ingest, import, rebuild, restore), what was
 //! taken back — by CID, or by the fingerprint of its text — stays down until a reinstatement.
 
+mod claims;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cid::Cid;
 
+use crate::boundary::Sensitivity;
 use crate::content::{Chunk, Fingerprint};
 use crate::identity::{NodeId, OrgId};
 use crate::notice::{Effect, Notice};
+
+pub use claims::{ClaimState, claim_states};
 
 /// A chunk shorter than this (in letters and digits) has no fingerprint of its own in a notice: a heading such as
 /// "Results" would bar half of the world's texts.
@@ -53,6 +58,24 @@ pub struct Standing {
     pub signer: NodeId,
     /// Its publisher's organisation.
     pub org: OrgId,
+    /// The chunks that it is about; none means the whole source.
+    pub chunks: Vec<Cid>,
+    /// The label that a narrowing gives at home.
+    pub audience: Option<Sensitivity>,
+    /// Whether this node decided it for itself. Then it counts here, whoever published the source, and nowhere else.
+    pub is_local: bool,
+}
+
+impl Standing {
+    /// Whether it is about this chunk.
+    pub fn covers(&self, chunk: &Cid) -> bool {
+        self.chunks.is_empty() || self.chunks.contains(chunk)
+    }
+
+    /// Whether it counts against what `publisher` of `org` published.
+    pub fn counts_for(&self, publisher: &NodeId, org: &OrgId) -> bool {
+        self.is_local || self.signer == *publisher || self.signer == *org
+    }
 }
 
 /// What stands against a source at one moment, from the notices that name it in the order of their log.
@@ -67,7 +90,16 @@ pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>
             // Only the organisation that issued a notice lifts it.
             Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.org))),
             effect => {
-                against.insert(cid, Standing { notice: cid, effect, signer, org: notice.org });
+                let standing = Standing {
+                    notice: cid,
+                    effect,
+                    signer,
+                    org: notice.org,
+                    chunks: notice.chunks.clone(),
+                    audience: notice.audience,
+                    is_local: false,
+                };
+                against.insert(cid, standing);
             }
         }
     }
@@ -82,8 +114,8 @@ pub fn may_become_active(
     publisher: &NodeId,
     org: &OrgId,
 ) -> Result<(), Cid> {
-    let speaks = |s: &&Standing| s.signer == *publisher || s.signer == *org;
-    let named = by_cid.iter().filter(speaks).find(|s| s.effect == Effect::Withdraw);
+    let counts = |s: &&Standing| s.counts_for(publisher, org);
+    let named = by_cid.iter().filter(counts).find(|s| s.effect == Effect::Withdraw);
     let known = by_text.iter().find(|s| s.effect == Effect::Withdraw);
     match named.or(known) {
         Some(standing) => Err(standing.notice),
@@ -117,6 +149,9 @@ mod tests {
             targets: vec![cid(0)],
             fingerprints: vec![],
             undoes,
+            chunks: vec![],
+            superseded_by: None,
+            audience: None,
             publisher: key(1),
             org: key(2),
             issued_at: Timestamp(0),
@@ -141,6 +176,23 @@ mod tests {
         );
         let after = standing([(cid(10), &retraction, key(1)), (cid(11), &lift, key(1))]);
         assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Ok(()));
+    }
+
+    #[test]
+    fn a_local_decision_counts_whoever_published() {
+        let retraction = notice(NoticeKind::Retraction, None);
+        let mut standing_now = standing([(cid(10), &retraction, key(1))]);
+        standing_now[0].is_local = true;
+        assert_eq!(may_become_active(&standing_now, &[], &key(7), &key(8)), Err(cid(10)));
+    }
+
+    #[test]
+    fn a_partial_retraction_covers_what_it_names() {
+        let part = Notice { chunks: vec![cid(1)], ..notice(NoticeKind::PartialRetraction, None) };
+        let standing_now = standing([(cid(10), &part, key(1))]);
+        assert!(standing_now[0].covers(&cid(1)) && !standing_now[0].covers(&cid(2)));
+        let whole = notice(NoticeKind::PartialRetraction, None);
+        assert!(standing([(cid(11), &whole, key(1))])[0].covers(&cid(2)));
     }
 
     #[test]

@@ -90,6 +90,12 @@ impl Micro {
     }
 }
 
+impl From<Milli> for Micro {
+    fn from(milli: Milli) -> Micro {
+        Micro(u32::from(milli.0) * 1000)
+    }
+}
+
 impl From<Micro> for Milli {
     fn from(micro: Micro) -> Milli {
         Milli(u16::try_from(micro.0 / 1000).unwrap_or(1000))
@@ -191,6 +197,35 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// A text that is no moment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a moment such as 2026-03-01T09:30:00.000Z")]
+pub struct TimestampParseError(String);
+
+/// Reads the form that is written, and no other.
+impl std::str::FromStr for Timestamp {
+    type Err = TimestampParseError;
+    fn from_str(text: &str) -> Result<Timestamp, TimestampParseError> {
+        let refused = || TimestampParseError(text.chars().take(40).collect());
+        let number = |at: std::ops::Range<usize>| -> Result<i64, TimestampParseError> {
+            let digits = text.get(at).filter(|d| d.bytes().all(|b| b.is_ascii_digit())).ok_or_else(refused)?;
+            digits.parse().map_err(|_| refused())
+        };
+        let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+        let (hour, minute, second, ms) = (number(11..13)?, number(14..16)?, number(17..19)?, number(20..23)?);
+        // Day count from a civil date, after the same algorithms.
+        let year_from_march = if month <= 2 { year - 1 } else { year };
+        let era = year_from_march.div_euclid(400);
+        let year_of_era = year_from_march.rem_euclid(400);
+        let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        let days = era * 146_097 + day_of_era - 719_468;
+        let moment = Timestamp((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + ms);
+        // Only what is written the same again was read: so months of thirteen and hours of twenty-five are not.
+        if moment.to_string() == text { Ok(moment) } else { Err(refused()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,7 +252,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn other_texts_are_no_moments() {
+        for text in [
+            "",
+            "now",
+            "2026-02-30T00:00:00.000Z",
+            "2026-01-01T25:00:00.000Z",
+            "2026-01-01 00:00:00.000Z",
+            "2026-01-01T00:00:00Z",
+            "+026-01-01T00:00:00.000Z",
+        ] {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_moment_is_read_as_it_is_written(ms in -62_167_219_200_000i64..253_402_300_800_000) {
+            prop_assert_eq!(Timestamp(ms).to_string().parse(), Ok(Timestamp(ms)));
+        }
+
         #[test]
         fn a_ratio_is_monotone_in_its_numerator(a in 0u64..1_000_000, b in 0u64..1_000_000, d in 1u64..1_000_000) {
             let (low, high) = (a.min(b), a.max(b));

@@ -4,6 +4,8 @@
 //! A node is admitted when its certificate is signed by a pinned root and is valid now. *In the future*, *expired* and
 //! *unknown root* are different answers, and clocks that differ by minutes change none of them.
 
+mod assertion;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,11 @@ use crate::boundary::Requester;
 use crate::content::block_type;
 use crate::identity::{Domain, EntityId, NodeId, OrgId, SecretKey, Signable, Signed, SignedError};
 use crate::measure::{Duration, Timestamp};
+
+pub use assertion::{
+    ASSERTION_NONCE_BYTES, ASSERTION_VALIDITY_MAX, ASSERTION_WORD_BYTES_MAX, Assertion, AssertionError, AssertionTag,
+    Nonces, asserted_requester,
+};
 
 /// How far two honest clocks may differ.
 pub const CLOCK_TOLERANCE: Duration = Duration::seconds(300);

@@ -10,8 +10,10 @@
 //!   and only for some seconds.
 //! - **Bounds.** Connections, streams, requests under way, unanswered bytes, queues and addresses have limits
 //!   ([`options`]); at a limit somebody is turned away, and nothing grows.
+//! - **Conduct.** Requests and bytes of a peer have a rate ([`options`]); who exceeds it, or sends what is no frame, is
+//!   turned away, and in the end excluded for a while.
 //! - **Re-dial.** Addresses that the shell asked for are dialled again, ever more slowly, while they are not
-//!   connected.
+//!   connected, and so are the relays that this node listens through.
 //!
 //! A connection's life, as the shell sees it:
 //!
@@ -24,6 +26,7 @@
 
 mod behaviour;
 mod codec;
+mod conduct;
 mod doorkeeper;
 pub mod event;
 mod gate;
@@ -32,10 +35,14 @@ mod keys;
 pub mod options;
 mod peers;
 mod protocol;
+mod rate;
+mod reach;
 mod redial;
+pub mod status;
 mod task;
 #[cfg(test)]
 mod tests;
+mod transport;
 
 use std::io;
 
@@ -44,12 +51,13 @@ use plumb_core::identity::SecretKey;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-pub use event::{GossipId, NetworkEvent, PeerStatus, RefusalReason, RequestToken};
+pub use event::{GossipId, NetworkEvent, RefusalReason, RequestToken};
 pub use handle::{CommandError, NetworkHandle, PublishError, RequestError};
 pub use keys::{ForeignKey, node_of_peer, peer_of_node};
 pub use options::{Limits, Options};
 pub use protocol::Protocol;
 pub use redial::ADDRESSES_MAX;
+pub use status::{AddressStatus, DialFailure, NetworkStatus, PeerStatus, Reachability, Trying};
 
 /// Why a network did not start.
 #[derive(Debug, thiserror::Error)]
@@ -122,11 +130,13 @@ impl Network {
         let keypair = keys::keypair(secret).map_err(DriverError::Key)?;
         let node = secret.public();
         let set_up = runtime.spawn(async move {
-            let swarm = behaviour::swarm(&keypair, &options)?;
-            let Options { listen, bootstrap, limits, .. } = options;
+            let swarm = transport::swarm(&keypair, &options)?;
+            let Options { listen, announce, bootstrap, blocked, limits, .. } = options;
             let (outbox, events) = event::Outbox::new(limits.events_max);
             let mut driver = task::Driver::new(swarm, limits, outbox);
+            driver.block_all(blocked);
             driver.listen(&listen).await?;
+            driver.announce(announce);
             driver.bootstrap(bootstrap)?;
             let (sender, commands) = mpsc::channel(options::COMMANDS_MAX);
             tokio::spawn(driver.run(commands));

@@ -22,6 +22,7 @@ pub mod log_entry;
 pub mod log_state;
 pub mod notice;
 pub mod search;
+pub mod teach;
 
 mod error;
 mod field;

@@ -4,11 +4,14 @@ mod blocks;
 mod bundle;
 mod car;
 mod checkpoint;
+mod cosignature;
+mod credential;
 mod frames;
 mod names;
 mod proof;
 mod query;
 mod resealed;
+mod session;
 mod signed;
 mod sources;
 mod story;
@@ -50,6 +53,8 @@ pub static TARGETS: &[Target] = &[
     frames::LOG_RESPONSE,
     frames::NOTICE_REQUEST,
     frames::NOTICE_RESPONSE,
+    frames::TEACH_REQUEST,
+    frames::TEACH_RESPONSE,
     frames::GOSSIP,
     frames::LOG_ENTRY,
     frames::LOG_STATE,
@@ -63,12 +68,20 @@ pub static TARGETS: &[Target] = &[
     blocks::NOTICE,
     blocks::RECEIPT,
     blocks::ACKNOWLEDGEMENT,
+    blocks::LOGGED,
+    blocks::SUMMARY,
+    blocks::ASSERTION,
+    blocks::TEACHING,
+    blocks::HOP,
     signed::TARGET,
     checkpoint::TARGET,
+    cosignature::TARGET,
     proof::TARGET,
     car::TARGET,
     bundle::TARGET,
+    credential::TARGET,
     resealed::TARGET,
+    session::TARGET,
     story::TARGET,
     names::TARGET,
     query::TARGET,

@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bundle, care, config, gravity, ingest, init, jobs, notices, org, peers, search, sources,
-    token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, log, notices, org, peers,
+    search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -81,6 +81,8 @@ enum Command {
     Answers(answers::AnswersArgs),
     /// Export, show, verify, replay and import signed bundles
     Bundle(bundle::BundleArgs),
+    /// Make, show and answer from portable contexts
+    Context(context::ContextArgs),
     /// Take sources of this node back, or counsel caution
     Retract(notices::RetractArgs),
     /// Undo a notice of this node
@@ -91,10 +93,14 @@ enum Command {
     Peers(peers::PeersArgs),
     /// Found an organisation, certify its nodes, join one
     Org(org::OrgArgs),
+    /// Offer knowledge to peers, and decide about what they offer
+    Teach(teach::TeachArgs),
     /// Say which organisations are trusted
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
     Audit(audit::AuditArgs),
+    /// Look at the public log and its cosignatures; decide when a log shows two histories
+    Log(log::LogArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
@@ -103,6 +109,8 @@ enum Command {
     Rebuild(care::RebuildArgs),
     /// Examine the node, and say what to do
     Doctor(care::DoctorArgs),
+    /// Measure with whole nodes on this machine
+    Bench(bench::BenchArgs),
     /// Show the configuration, and where each value comes from
     Config(config::ConfigArgs),
     /// Print completions for a shell
@@ -166,6 +174,7 @@ fn run(cx: &Context, command: Command) -> anyhow::Result<Exit> {
             output::write(&String::from_utf8_lossy(&script))?;
             Ok(Exit::Done)
         }
+        Command::Bench(args) => bench::run(cx, &args),
         Command::Config(args) => config::run(cx, args),
         Command::Init(args) => init::run(cx, args),
         Command::Org(args) => org::run(cx, args),
@@ -198,17 +207,25 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Ask(args) => ask::run(cx, args).await,
         Command::Answers(args) => answers::run(cx, args).await,
         Command::Bundle(args) => bundle::run(cx, args).await,
+        Command::Context(args) => context::run(cx, args).await,
         Command::Retract(args) => notices::retract(cx, args).await,
         Command::Reinstate(args) => notices::reinstate(cx, args).await,
         Command::Notices(args) => notices::run(cx, args).await,
         Command::Peers(args) => peers::run(cx, args).await,
+        Command::Teach(args) => teach::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Log(args) => log::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
-        Command::Demo(_) | Command::Completions(_) | Command::Config(_) | Command::Init(_) | Command::Org(_) => {
+        Command::Demo(_)
+        | Command::Completions(_)
+        | Command::Bench(_)
+        | Command::Config(_)
+        | Command::Init(_)
+        | Command::Org(_) => {
             unreachable!("these need no system and are done by `run`")
         }
     }
@@ -236,6 +253,8 @@ mod tests {
             "plumb answers show last",
             "plumb bundle verify f --trust did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --offline",
             "plumb bundle export last --out f",
+            "plumb context make q --out f --max-chunks 4 --budget-chars 9 --trust a=b=7 --peers",
+            "plumb context answer f --markdown",
             "plumb retract a b --kind expression-of-concern --reason data_error --note n",
             "plumb reinstate bafy --note n",
             "plumb notices receipts bafy",
@@ -243,7 +262,16 @@ mod tests {
             "plumb org init N --out d",
             "plumb org certify r --root d --install h --valid 10d",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
+            "plumb teach offer a.md --kind decision --confidence 920 --validated --seen 3",
+            "plumb teach resolve bafy context-dependent",
+            "plumb teach list --pending",
+            "plumb teach send",
             "plumb audit list --action a --before 3 --limit 5",
+            "plumb log status --json",
+            "plumb log resume --accept-loss",
+            "plumb log fork show Northwater --out f",
+            "plumb log fork verify f",
+            "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
@@ -259,9 +287,14 @@ mod tests {
             "plumb ask",
             "plumb ask q --deadline 5",
             "plumb retract a --reason because",
+            "plumb context make q --max-chunks -1",
+            "plumb context make q --trust a=101",
+            "plumb context show f --markdown --json",
             "plumb ingest a --sensitivity secret",
             "plumb org certify r",
             "plumb search q --as mara",
+            "plumb teach offer a.md --kind decision --confidence 1001",
+            "plumb teach resolve bafy maybe",
             "plumb trust add did:web:x --name N",
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).unwrap_err().exit_code(), 2, "{line}");

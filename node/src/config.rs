@@ -10,8 +10,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
+use plumb_actors::federation::{SearchPolicy, SyncMode};
 use plumb_core::boundary::DepartmentPolicy;
-use plumb_core::identity::{EntityId, EntityType};
+use plumb_core::identity::{DidWeb, EntityId, EntityType};
+use plumb_core::measure::Duration;
 use serde::Deserialize;
 
 use crate::logs::Format;
@@ -36,12 +38,26 @@ pub struct Config {
     pub people: Vec<Person>,
     /// Where HTTP is answered.
     pub http_listen: SocketAddr,
+    /// The name that this node goes by in JSON bundles, instead of its key.
+    pub did_web: Option<DidWeb>,
     /// Where other nodes reach this one.
     pub federation_listen: Vec<String>,
     /// Nodes to connect to from the start.
     pub federation_bootstrap: Vec<String>,
+    /// Further addresses of this node.
+    pub federation_announce: Vec<String>,
     /// Whether nodes are found on the local network.
     pub federation_mdns: bool,
+    /// Whether admitted peers reach each other through this node.
+    pub federation_relay: bool,
+    /// Requests of one kind from one peer in a second.
+    pub federation_requests_per_second: u32,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
+    /// When knowledge is offered to peers.
+    pub sync: SyncMode,
+    /// How often, in the background.
+    pub sync_every: Duration,
     /// What is let through where the matrix says "policy".
     pub policy: DepartmentPolicy,
     /// Largest source, in bytes.
@@ -126,9 +142,24 @@ impl Config {
             http_listen: listen
                 .parse()
                 .with_context(|| format!("http.listen: `{listen}` is not an address such as 127.0.0.1:7411"))?,
+            did_web: match text("http.did_web")? {
+                "" => None,
+                host => Some(DidWeb::of_host(host).context("http.did_web")?),
+            },
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
+            federation_announce: resolved.list("federation.announce"),
             federation_mdns: resolved.flag("federation.mdns"),
+            federation_relay: resolved.flag("federation.relay"),
+            federation_requests_per_second: u32::try_from(number("federation.requests_per_second")?)
+                .unwrap_or(u32::MAX),
+            search: SearchPolicy {
+                publish_summary: resolved.flag("federation.publish_summary"),
+                share_statistics: resolved.flag("federation.share_statistics"),
+                name_person: resolved.flag("federation.name_person"),
+            },
+            sync: text("federation.sync")?.parse().context("federation.sync")?,
+            sync_every: Duration(number("federation.sync_every_ms")? as u64),
             policy: DepartmentPolicy {
                 restricted_within_department: resolved.flag("policy.restricted_within_department"),
             },
@@ -233,6 +264,7 @@ mod tests {
             ("person = \"person-mara\"", "person = \"person-nobody\"", "not among the [[people]]"),
             ("# listen = \"127.0.0.1:7411\"", "listen = \"here\"", "http.listen"),
             ("# requests_max = 64", "requests_max = 0", "limits.requests_max must be at least 1"),
+            ("# sync = \"query-only\"", "sync = \"always\"", "federation.sync"),
             ("# format = \"human\"", "format = \"xml\"", "log.format"),
             ("id = \"person-mara\"", "id = \"person-mara\"\nrole = \"boss\"", "people"),
             ("teams = []", "teams = [\"person-x\"]", "is not a team"),

@@ -9,7 +9,6 @@
 //! | --- | --- |
 //! | [`documents`] | the documents of `fixtures/story`, embedded |
 //! | [`stage`] | where it plays: homes, running nodes, commands |
-//! | [`process`] | child processes, none of which outlives the demonstration |
 //! | [`report`] | what the audience sees: numbered steps for people, or one JSON document |
 //! | [`founding`], [`asking`], [`exchange`], [`retraction`] | the steps |
 //!
@@ -19,7 +18,6 @@ mod asking;
 mod documents;
 mod exchange;
 mod founding;
-mod process;
 mod report;
 mod retraction;
 mod stage;
@@ -117,7 +115,7 @@ impl Place {
 }
 
 /// A flag that rises when somebody interrupts the demonstration, so that it can end its nodes and clear up.
-fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
     use tokio::signal::unix::{SignalKind, signal};
     let flag = Arc::new(AtomicBool::new(false));
     let raised = flag.clone();

@@ -13,12 +13,14 @@
 //! | [`home`], [`config`] | where a node lives: keys, certificate, lock, configuration |
 //! | [`offline`] | what needs no node: verifying and replaying a bundle file |
 //! | [`problem`], [`exit`] | the one list of ways to fail, over HTTP and as exit codes |
-//! | [`demo`] | the whole story on embedded defaults |
+//! | [`demo`], [`bench`] | the whole story on embedded defaults; measurements with real nodes |
+//! | [`process`] | child processes of these two, none of which outlives them |
 //!
 //! **Invariant:** nothing here decides about evidence. Who may read and what is said stands in `core`; who does the
 //! work, in `actors`.
 
 mod api;
+mod bench;
 mod cli;
 mod client;
 mod clock;
@@ -33,6 +35,7 @@ mod metrics;
 mod offline;
 mod output;
 mod problem;
+mod process;
 mod progress;
 mod serve;
 mod session;

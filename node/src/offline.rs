@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use cid::Cid;
 use plumb_actors::grounding::VerdictView;
-use plumb_core::content::{RawBlock, SourceRecord};
+use plumb_core::content::SourceRecord;
 use plumb_core::exchange::{
-    Bundle, BundleError, CAR_BYTES_MAX, Knowledge, Seal, SourceStatus, Verified, read_car, replay, verify,
+    BUNDLE_BYTES_MAX, Bundle, BundleError, BundleFile, Form, Knowledge, Matter, SourceStatus, Verified, replay, verify,
 };
 use plumb_core::grounding::Answer;
 use plumb_core::identity::{OrgId, Signed};
@@ -22,7 +22,7 @@ use crate::clock;
 
 /// Reads a bundle file. What is larger than any bundle is not read.
 pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
-    read_bounded(file, CAR_BYTES_MAX as u64)
+    read_bounded(file, BUNDLE_BYTES_MAX as u64)
 }
 
 fn read_bounded(file: &Path, max: u64) -> anyhow::Result<Vec<u8>> {
@@ -46,11 +46,11 @@ pub fn read_notice(file: &Path) -> anyhow::Result<Signed<Notice>> {
 }
 
 /// Verifies a bundle with nothing but the roots and notices that its reader names.
-pub fn verdict(car: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>]) -> VerdictView {
+pub fn verdict(file: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>]) -> VerdictView {
     let roots = Roots(trusted.iter().map(|org| (*org, String::new())).collect());
     let unknown = |_: &Cid, _: &SourceRecord| SourceStatus::Unknown;
     let with = |status: &dyn Fn(&Cid, &SourceRecord) -> SourceStatus| {
-        verify(car, &Knowledge { now: clock::now(), roots: &roots, status })
+        verify(file, &Knowledge { now: clock::now(), roots: &roots, status })
     };
     let first = with(&unknown);
     let result = match &first {
@@ -66,6 +66,9 @@ fn status_of(verified: &Verified, notices: &[Signed<Notice>], cid: &Cid, source:
     let org = (source.publisher == verified.bundle.issuer).then_some(verified.bundle.org);
     let speaks = |signer: &OrgId| *signer == source.publisher || Some(*signer) == org;
     let naming = notices.iter().filter(|n| speaks(n.signer()) && n.value().targets.contains(cid));
+    // A notice about part of a source counts if the bundle rests on that part.
+    let cited = |chunks: &[Cid]| verified.bundle.evidence.iter().any(|e| chunks.contains(&e.chunk));
+    let naming = naming.filter(|n| n.value().chunks.is_empty() || cited(&n.value().chunks));
     let standing = standing(naming.map(|n| (n.cid(), n.value(), *n.signer())));
     let with = |effect| standing.iter().find(|s| s.effect == effect).map(|s| s.notice);
     match (with(Effect::Withdraw), with(Effect::Caution)) {
@@ -89,9 +92,9 @@ pub struct ReplayView {
 }
 
 /// Composes the answer of a bundle again. Gives its canonical bytes beside the view.
-pub fn replayed(car: &[u8]) -> Result<(ReplayView, Vec<u8>), BundleError> {
-    let contents = Contents::read(car)?;
-    let block = replay(car)?;
+pub fn replayed(file: &[u8]) -> Result<(ReplayView, Vec<u8>), BundleError> {
+    let contents = Contents::read(file)?;
+    let block = replay(file)?;
     let view = ReplayView {
         equal: block.cid == contents.bundle.answer,
         given: contents.bundle.answer.to_string(),
@@ -113,23 +116,36 @@ pub struct Contents {
     pub sources: BTreeMap<Cid, SourceRecord>,
     /// Blocks of the file.
     pub n_blocks: usize,
+    /// Its form.
+    pub form: Form,
+    /// The name by which the issuer signed the JSON form.
+    pub issuer_name: Option<String>,
+    /// Its matter.
+    pub matter: Matter,
+    /// Whether the file claims that the bundle was logged.
+    pub claims_log: bool,
 }
 
 impl Contents {
-    /// Reads a bundle file.
-    pub fn read(car: &[u8]) -> Result<Contents, BundleError> {
-        let (root, blocks) = read_car(car)?;
-        let block = |cid: &Cid| {
-            // An absent block reads as an empty one, which is then not what its CID says.
-            RawBlock::checked(*cid, blocks.get(cid).cloned().unwrap_or_default())
-        };
-        let seal: Seal = block(&root)?.decode()?;
-        let bundle: Bundle = block(&seal.bundle)?.decode()?;
-        let answer: Answer = block(&bundle.answer)?.decode()?;
+    /// Reads a bundle file of either form.
+    pub fn read(bytes: &[u8]) -> Result<Contents, BundleError> {
+        let file = BundleFile::read(bytes)?;
+        let (cid, bundle) = file.bundle()?;
+        let answer: Answer = file.block(&bundle.answer)?.decode()?;
         let mut sources = BTreeMap::new();
         for cited in &bundle.evidence {
-            sources.insert(cited.source, block(&cited.source)?.decode()?);
+            sources.insert(cited.source, file.block(&cited.source)?.decode()?);
         }
-        Ok(Contents { cid: seal.bundle, bundle, answer, sources, n_blocks: blocks.len() })
+        Ok(Contents {
+            cid,
+            answer,
+            sources,
+            n_blocks: file.blocks.len(),
+            form: file.form(),
+            issuer_name: file.issuer_name().map(str::to_string),
+            matter: Matter::of(&cid, &file.blocks)?,
+            claims_log: file.seal()?.logged.is_some(),
+            bundle,
+        })
     }
 }

@@ -4,6 +4,8 @@
 
 #[path = "node/bundles.rs"]
 mod bundles;
+#[path = "node/context.rs"]
+mod context;
 #[path = "node/homes.rs"]
 mod homes;
 #[path = "node/http.rs"]

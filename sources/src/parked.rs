@@ -38,7 +38,7 @@ pub enum ParkReason {
     Unreadable,
     /// It is a pipe, a socket or a device.
     NotAFile,
-    /// It is a link to a directory above itself.
+    /// It is a link that leads back to itself, or to a directory above itself.
     LinkLoop,
     /// It is a link to a directory, or out of the directory that was named.
     LinkNotFollowed,
@@ -111,7 +111,7 @@ impl fmt::Display for ParkReason {
             ParkReason::Vanished => "it is no longer there",
             ParkReason::Unreadable => "it cannot be opened",
             ParkReason::NotAFile => "it is not a regular file",
-            ParkReason::LinkLoop => "it is a link to a directory above itself",
+            ParkReason::LinkLoop => "it is a link that leads back to where it stands",
             ParkReason::LinkNotFollowed => "it is a link that is not followed",
         })
     }

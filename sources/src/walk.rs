@@ -114,7 +114,7 @@ fn look_through(entry: &Entry) -> Step {
     let (metadata, target) = match resolved {
         Ok(resolved) => resolved,
         // The system finds a link that leads to itself before we do.
-        Err(error) if is_loop(&error) => return Step::Parked(Parked::new(ParkReason::LinkLoop, "it leads to itself")),
+        Err(error) if is_loop(&error) => return Step::Parked(Parked::new(ParkReason::LinkLoop, "the link itself")),
         Err(error) => return Step::Parked(unreadable(&error)),
     };
     let inside = entry.root.as_ref().is_some_and(|root| target.starts_with(root));

@@ -39,6 +39,12 @@ impl Organisation {
         home
     }
 
+    /// Certifies whoever made a request of its own, in whatever language; the certificate goes into a file.
+    pub fn certify_request(&self, scratch: &Path, request: &Path, certificate: &Path) {
+        let args = ["org".as_ref(), "certify".as_ref(), request.as_os_str(), "--root".as_ref(), self.root.as_os_str()];
+        plumb(scratch, args, ["--out".as_ref(), certificate.as_os_str()]).expect(0);
+    }
+
     /// Certifies a home that asks for it.
     pub fn certify(&self, home: &Home) {
         let request = home.request().into_os_string();
@@ -114,6 +120,16 @@ impl Home {
         self.run(args).expect(0)
     }
 
+    /// What a command that must succeed shows to a person.
+    #[track_caller]
+    pub fn shown<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        let mut command = bare(&self.scratch);
+        command.args(args).arg("--home").arg(&self.dir);
+        let outcome = finish(command, COMMAND_TIME);
+        assert_eq!(outcome.code, 0, "exit code of {outcome}");
+        String::from_utf8(outcome.stdout).expect("what is shown is text")
+    }
+
     fn request(&self) -> PathBuf {
         self.dir.join("node.request.json")
     }
@@ -121,7 +137,17 @@ impl Home {
 
 /// The binary in an environment that knows of no home.
 pub(crate) fn bare(scratch: &Path) -> Command {
-    let mut command = Command::new(plumb_binary());
+    clean(Command::new(plumb_binary()), scratch)
+}
+
+/// The same in a network namespace. `ip` becomes the binary, so the process is the node itself.
+pub(crate) fn inside(namespace: &str, scratch: &Path) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace]).arg(plumb_binary());
+    clean(command, scratch)
+}
+
+fn clean(mut command: Command, scratch: &Path) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLUMB_")) {
         command.env_remove(name);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::home::bare;
+use crate::home::{bare, inside};
 use crate::process::wait;
 use crate::{Home, Http, until_some, view};
 
@@ -37,18 +37,29 @@ impl RunningNode {
 
     /// Starts the process without waiting.
     pub fn launch(home: &Home, peers: &[&RunningNode]) -> RunningNode {
+        let listen = ["/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1"].map(str::to_string);
+        let bootstrap: Vec<String> = peers.iter().flat_map(|peer| peer.addresses()).collect();
+        RunningNode::launch_at(home, None, &listen, &bootstrap)
+    }
+
+    /// Starts the process without waiting: in a network namespace if one is named, and at these addresses.
+    pub fn launch_at(home: &Home, namespace: Option<&str>, listen: &[String], bootstrap: &[String]) -> RunningNode {
         static STARTS: AtomicU64 = AtomicU64::new(0);
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let name = home.dir.file_name().expect("a home has a name").to_string_lossy().into_owned();
         let log = home.scratch().join(format!("{name}.{start}.log"));
         let ready_file = home.scratch().join(format!("{name}.{start}.ready"));
         let output = File::create(&log).expect("a log can be written");
-        let mut command = bare(home.scratch());
+        let mut command = match namespace {
+            None => bare(home.scratch()),
+            Some(namespace) => inside(namespace, home.scratch()),
+        };
         command.arg("up").arg("--home").arg(&home.dir).arg("--ready-file").arg(&ready_file);
-        command.args(["--http", "127.0.0.1:0", "--listen", "/ip4/127.0.0.1/tcp/0"]);
-        command.args(["--listen", "/ip4/127.0.0.1/udp/0/quic-v1"]);
-        for address in peers.iter().flat_map(|peer| peer.addresses()) {
-            command.arg("--bootstrap").arg(address);
+        command.args(["--http", "127.0.0.1:0"]);
+        for (flag, addresses) in [("--listen", listen), ("--bootstrap", bootstrap)] {
+            for address in addresses {
+                command.arg(flag).arg(address);
+            }
         }
         command.stdin(Stdio::null()).stdout(output.try_clone().expect("a file has a second handle")).stderr(output);
         let child = command.spawn().expect("the node can be started");

@@ -11,24 +11,23 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
-use plumb_federation::protocol::{Admission, Delivery, LogSync, admission, delivery, log_sync};
+use plumb_federation::protocol::{Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing};
 use plumb_federation::wire::gossip::{Gossip, TOPIC};
 use plumb_federation::wire::hello::{Hello, HelloResponse};
-use plumb_federation::wire::log::{Heads, LogRequest, LogResponse};
-use plumb_federation::wire::log_entry::LogEntry;
-use plumb_federation::wire::log_state::LogState;
+use plumb_federation::wire::log::{Fork, Heads, LogRequest, LogResponse};
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
-use super::{Federation, Link, answers, receipts};
+use super::remarks::{self, Remarks};
+use super::{Federation, Link, answers, own_log, receipts, summaries, taking, witness};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::kept::{self, LogHead};
+use crate::kept;
 use crate::premises::{Premises, blocking};
-use crate::verification::{ApplyNotice, NoteAcknowledgement, Verification};
+use crate::verification::{NoteAcknowledgement, Verification};
 
 /// How long one exchange of the background may take.
-const EXCHANGE: Duration = Duration::from_secs(30);
+pub(super) const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a hello may take.
 const HELLO: Duration = Duration::from_secs(8);
 /// Gossip is tried so often; what it does not reach, the sync does.
@@ -50,6 +49,12 @@ pub(super) enum Turn {
     Admission(admission::Event),
     /// To the logs.
     Log(log_sync::Event),
+    /// To the witnessing.
+    Witnessing(witnessing::Event),
+    /// The operator decided what becomes of the own log.
+    OwnLogDecided,
+    /// The operator decided on a fork of somebody's log.
+    ForkDecided(Box<Fork>),
     /// To the deliveries.
     Delivery(delivery::Event),
     /// The own log grew, or obligations were opened.
@@ -64,20 +69,23 @@ pub(super) enum Turn {
 
 /// The machines.
 pub(super) struct Live {
-    premises: Arc<Premises>,
-    link: Link,
+    pub(super) premises: Arc<Premises>,
+    pub(super) link: Link,
     verification: Late<Door<Verification>>,
     admission: Admission,
-    log_sync: LogSync,
+    pub(super) log_sync: LogSync,
+    witnessing: Witnessing,
     delivery: Delivery,
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    pub(super) admitted: BTreeMap<NodeId, Signed<Certificate>>,
     /// Hellos that wait for the admission's word.
     hellos: BTreeMap<NodeId, RequestToken>,
     /// Why a peer was refused, for the operator.
-    remarks: BTreeMap<NodeId, String>,
+    remarks: Remarks,
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
+    /// When summaries were last looked after.
+    summaries_at: Timestamp,
 }
 
 impl Live {
@@ -87,12 +95,16 @@ impl Live {
         link: Link,
         verification: Late<Door<Verification>>,
     ) -> Result<Live, NodeError> {
+        // A former life may have ended in the middle of it.
+        own_log::settle(premises)?;
         let heads = kept::log_heads(&premises.store, &premises.node())?;
         let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
         let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {
-            let standing = match o.acknowledgement {
-                Some(_) => delivery::Standing::Acknowledged { at: o.opened_at },
-                None => delivery::Standing::Open,
+            let standing = match (o.acknowledgement, o.refused, o.silent_since) {
+                (Some(_), ..) => delivery::Standing::Acknowledged { at: o.opened_at },
+                (None, Some((at, reason)), _) => delivery::Standing::Refused { at, reason },
+                (None, None, Some(since)) => delivery::Standing::Silent { since },
+                (None, None, None) => delivery::Standing::Open,
             };
             (notice, holder, standing)
         });
@@ -105,20 +117,15 @@ impl Live {
                 concat!("plumb/", env!("CARGO_PKG_VERSION")),
                 premises.roots(),
             ),
-            log_sync: LogSync::new(
-                premises.certificate.clone(),
-                premises.roots(),
-                heads.into_iter().map(|h| h.state),
-                kept::forks(&premises.store)?,
-                premises.now(),
-                rand::random(),
-            ),
+            log_sync: own_log::log_sync(premises)?,
+            witnessing: Witnessing::new(rand::random()),
             delivery: Delivery::restore(obligations, rand::random()),
             admitted: BTreeMap::new(),
             hellos: BTreeMap::new(),
-            remarks: BTreeMap::new(),
+            remarks: Remarks::default(),
             gossip: None,
             confirmed,
+            summaries_at: premises.now(),
         })
     }
 
@@ -128,7 +135,7 @@ impl Live {
     }
 
     /// Why peers were refused.
-    pub fn remarks(&self) -> &BTreeMap<NodeId, String> {
+    pub fn remarks(&self) -> &Remarks {
         &self.remarks
     }
 
@@ -139,6 +146,9 @@ impl Live {
             Turn::Met(peer) => self.admission(now, admission::Event::Connected { peer }, me),
             Turn::Admission(event) => self.admission(now, event, me),
             Turn::Log(event) => self.log(now, event, me),
+            Turn::Witnessing(event) => self.witness(now, event, me),
+            Turn::OwnLogDecided => self.reload(now, me),
+            Turn::ForkDecided(fork) => self.log_sync.decide(&fork),
             Turn::Delivery(event) => self.delivery(now, event, me),
             Turn::LogGrew => self.log_grew(now, me),
             Turn::SendReceipts(giver) => self.send_receipts(giver),
@@ -152,8 +162,22 @@ impl Live {
             Turn::Tick => {
                 self.admission(now, admission::Event::Tick, me);
                 self.log(now, log_sync::Event::Tick, me);
+                self.witness(now, witnessing::Event::Tick, me);
                 self.delivery(now, delivery::Event::Tick, me);
+                self.refresh_summaries(now);
             }
+        }
+    }
+
+    /// Fetches the summaries that were fetched long ago.
+    fn refresh_summaries(&mut self, now: Timestamp) {
+        if now.since(self.summaries_at) < summaries::FETCH_EVERY {
+            return;
+        }
+        self.summaries_at = now;
+        for peer in self.admitted.keys().filter(|peer| summaries::is_due(&self.link.desk, peer, now)) {
+            let (premises, network, desk) = (self.premises.clone(), self.link.network.clone(), self.link.desk.clone());
+            actix::spawn(summaries::fetch(premises, network, desk, *peer));
         }
     }
 
@@ -194,9 +218,15 @@ impl Live {
                 }
             }
             NetworkEvent::Refused { node, reason } => {
-                self.remark(node, format!("{reason:?}"));
+                if self.remarks.note(node, remarks::code_of_refusal(&reason), reason) {
+                    tracing::warn!(peer = %node, %reason, "refused");
+                }
             }
-            NetworkEvent::DialFailed { addr, reason } => tracing::debug!(%addr, reason, "not reached"),
+            // The first time, and then ever more rarely: a long outage does not fill the disk.
+            NetworkEvent::DialFailed { addr, reason, failures } if failures.is_power_of_two() => {
+                tracing::warn!(%addr, failures, %reason, "not reached");
+            }
+            NetworkEvent::DialFailed { .. } => {}
             NetworkEvent::Listening { addr } => tracing::info!(%addr, "listening"),
         }
     }
@@ -214,21 +244,35 @@ impl Live {
         me: &Addr<Federation>,
     ) {
         let network = self.link.network.clone();
-        if protocol == Protocol::Log
-            && let Ok(LogRequest::Heads(heads)) = LogRequest::decode(&bytes)
-        {
-            let answer = LogResponse::Heads(self.log_sync.heads()).encode();
-            actix::spawn(async move { network.respond(token, answer).await });
-            self.confirm(now, peer, &heads);
-            self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
-            return;
+        if protocol == Protocol::Log {
+            match LogRequest::decode(&bytes) {
+                Ok(LogRequest::Heads(heads)) => {
+                    let answer = LogResponse::Heads(self.log_sync.heads()).encode();
+                    actix::spawn(async move { network.respond(token, answer).await });
+                    self.confirm(now, peer, &heads);
+                    self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
+                    return;
+                }
+                Ok(LogRequest::AddCheckpoint(asked)) => {
+                    witness::answer(self.premises.clone(), network, peer, asked, token, me.clone());
+                    return;
+                }
+                // Whatever else it is, or is not, is seen where it is answered.
+                Ok(_) | Err(_) => {}
+            }
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let desk = self.link.desk.clone();
+        let me = me.clone();
         actix::spawn(async move {
-            match answers::answer(premises, verification, certificate, protocol, bytes).await {
+            match answers::answer(premises, desk, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
+                    }
+                    // What was taken in from it is owed a receipt.
+                    if protocol == Protocol::Teach {
+                        let _ = me.send(Turn::SendReceipts(peer)).await;
                     }
                 }
                 // Whoever sends what cannot be read is not one of ours; the connection goes, and the stream with it.
@@ -246,7 +290,8 @@ impl Live {
             let network = self.link.network.clone();
             match action {
                 admission::Action::SendHello { peer } => {
-                    let hello = self.admission.hello(self.log_sync.heads().heads).encode();
+                    // Without heads: the logs that we hold say whom we deal with, and nobody knows yet who this is.
+                    let hello = self.admission.hello(Vec::new()).encode();
                     let me = me.clone();
                     actix::spawn(async move {
                         let answer = network.request(peer, Protocol::Hello, hello, HELLO).await;
@@ -282,19 +327,26 @@ impl Live {
                 admission::Action::Admit { peer, certificate, heads } => {
                     tracing::info!(%peer, organisation = certificate.value().org_name, "admitted");
                     self.admitted.insert(peer, certificate);
-                    self.remarks.remove(&peer);
+                    self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
-                    let me = me.clone();
+                    let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
+                        actix::spawn(summaries::fetch(premises, network, desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
+                        let cosigned = witness::cosigned_by(&premises, &peer);
+                        let event = witnessing::Event::PeerAdmitted { peer, cosigned };
+                        let _ = me.send(Turn::Witnessing(event)).await;
+                        own_log::probe(&premises, &network, peer, &me).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
                         let _ = me.send(Turn::SendReceipts(peer)).await;
                     });
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    self.link.desk.forget_summary(&peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
+                    self.witness(now, witnessing::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);
                 }
                 admission::Action::Close { peer, reason } => self.close(peer, &reason),
@@ -303,8 +355,9 @@ impl Live {
     }
 
     fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
-        self.remark(peer, reason.to_string());
-        tracing::info!(%peer, %reason, "closed");
+        if self.remarks.note(peer, remarks::code_of(reason), reason) {
+            tracing::info!(%peer, %reason, "closed");
+        }
         let network = self.link.network.clone();
         // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
         // operator.
@@ -322,14 +375,13 @@ impl Live {
         actix::spawn(async move { dial_all(&network, &bootstrap).await });
     }
 
-    fn remark(&mut self, peer: NodeId, remark: String) {
-        // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
-        if self.remarks.len() < admission::PEERS_MAX || self.remarks.contains_key(&peer) {
-            self.remarks.insert(peer, remark);
+    fn witness(&mut self, now: Timestamp, event: witnessing::Event, me: &Addr<Federation>) {
+        for witnessing::Action::Ask { peer, old } in self.witnessing.handle(now, event) {
+            witness::ask(self.premises.clone(), self.link.network.clone(), peer, old, me.clone());
         }
     }
 
-    fn log(&mut self, now: Timestamp, event: log_sync::Event, me: &Addr<Federation>) {
+    pub(super) fn log(&mut self, now: Timestamp, event: log_sync::Event, me: &Addr<Federation>) {
         for action in self.log_sync.handle(now, event) {
             let (network, me) = (self.link.network.clone(), me.clone());
             match action {
@@ -349,7 +401,8 @@ impl Live {
                     let (publisher, size) = (state.publisher, state.range.size());
                     self.confirmed.insert(publisher, now);
                     actix::spawn(async move {
-                        let event = match take_entries(premises, verification, from, entries, state).await {
+                        let is_own = publisher == premises.node();
+                        let event = match taking::take_entries(premises, verification, from, entries, state).await {
                             Ok(()) => log_sync::Event::Stored { publisher, size },
                             Err(error) => {
                                 tracing::error!(%publisher, %error, "entries of a log could not be kept");
@@ -357,6 +410,9 @@ impl Live {
                             }
                         };
                         let _ = me.send(Turn::Log(event)).await;
+                        if is_own {
+                            let _ = me.send(Turn::LogGrew).await;
+                        }
                     });
                 }
                 log_sync::Action::SendHeads { peer, request } => {
@@ -383,30 +439,25 @@ impl Live {
                 log_sync::Action::JudgeGossip(verdict) => self.judge_gossip(verdict == GossipVerdict::Accept),
                 log_sync::Action::Equivocation { proof } => {
                     tracing::error!(publisher = %proof.publisher, "a publisher showed two histories of its log");
-                    let event =
-                        self.premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
-                    let mut change = Change::new(event);
-                    kept::put_fork(&mut change, &proof);
-                    self.write(change);
+                    own_log::keep_fork(self.premises.clone(), proof);
                 }
                 log_sync::Action::PenalisePeer { peer, fault } => {
                     tracing::warn!(%peer, %fault, "the peer is disconnected");
                     let event = self.premises.event("federation", "peer.fault", peer, "disconnected", fault);
                     self.write(Change::new(event));
-                    self.remark(peer, fault.to_string());
+                    self.remarks.note(peer, "fault", fault);
                     actix::spawn(async move { network.disconnect(peer).await });
                 }
                 log_sync::Action::OwnLogBehind { checkpoint } => {
-                    tracing::error!(
-                        held_elsewhere = checkpoint.checkpoint().size,
-                        "others hold more of this node's log than it does: it was set back to an older state; publish nothing"
-                    );
+                    own_log::stop_behind(self.premises.clone(), checkpoint);
                 }
                 log_sync::Action::OwnLogBroken { checkpoint } => {
                     tracing::error!(
                         size = checkpoint.checkpoint().size,
-                        "this node's log does not continue what it published before; publish nothing"
+                        "this node's log does not continue what it published before; what others hold is compared anew"
                     );
+                    // In a turn of its own, for the machine is at work.
+                    actix::spawn(async move { me.send(Turn::OwnLogDecided).await });
                 }
             }
         }
@@ -417,13 +468,6 @@ impl Live {
             let network = self.link.network.clone();
             actix::spawn(async move { network.report_gossip(message, from, accept).await });
         }
-    }
-
-    fn store_state(&self, now: Timestamp, state: LogState) {
-        let mut change = Change::new(self.premises.event("federation", "log.state", state.publisher, "ok", ""));
-        let head = LogHead { state, as_of: now };
-        kept::put_log_head(&mut change, &self.premises.node(), &head, 0, &[]);
-        self.write(change);
     }
 
     fn write(&self, change: Change) {
@@ -443,10 +487,10 @@ impl Live {
         let is_due = self.confirmed.get(&peer).is_none_or(|at| now.since(*at).0 >= CONFIRM_EVERY_MS);
         if is_whole
             && is_due
-            && let Some(state) = self.log_sync.state(&peer)
+            && let Some(size) = says
         {
             self.confirmed.insert(peer, now);
-            self.store_state(now, state);
+            taking::note_confirmed(self.premises.clone(), peer, size, now);
         }
     }
 
@@ -467,6 +511,8 @@ impl Live {
                 let entries = kept::entries(&self.premises.store, &own, &own, known, n_new)?;
                 self.log(now, log_sync::Event::Published { entries, checkpoint: head.state.checkpoint }, me);
             }
+            let size = self.log_sync.size(&own);
+            self.witness(now, witnessing::Event::HeadIs { size }, me);
         }
         for (notice, holder, obligation) in kept::open_obligations(&self.premises.store)? {
             if obligation.acknowledgement.is_none() {
@@ -492,18 +538,45 @@ impl Live {
                     });
                 }
                 delivery::Action::Record { notice, holder, standing, .. } => {
-                    if let delivery::Standing::Refused { reason, .. } = standing {
-                        tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
-                        let event =
-                            self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason);
-                        self.write(Change::new(event));
-                    }
+                    self.remark_obligation(notice, holder, standing)
                 }
                 delivery::Action::Overflow { notice, holder } => {
                     tracing::error!(%notice, %holder, "too many obligations; this one waits in the store");
                 }
             }
         }
+    }
+
+    /// Writes down that a holder refused, or since when it is silent: both leave the obligation open, and visible.
+    fn remark_obligation(&self, notice: Cid, holder: NodeId, standing: delivery::Standing) {
+        let event = match &standing {
+            delivery::Standing::Refused { reason, .. } => {
+                tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
+                self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason)
+            }
+            delivery::Standing::Silent { .. } => {
+                self.premises.event(&holder.to_string(), "notice.silence", notice, "silent", "")
+            }
+            delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => return,
+        };
+        let premises = self.premises.clone();
+        actix::spawn(async move {
+            let written = blocking(move || {
+                let mut change = Change::new(event);
+                let remark = |obligation: &mut kept::Obligation| match standing {
+                    delivery::Standing::Refused { at, reason } => obligation.refused = Some((at, reason)),
+                    delivery::Standing::Silent { since } => obligation.silent_since = Some(since),
+                    delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => {}
+                };
+                if kept::remark_obligation(&premises.store, &mut change, &notice, &holder, remark)? {
+                    premises.store.commit(change)?;
+                }
+                Ok(())
+            });
+            if let Err(error) = written.await {
+                tracing::error!(%error, "how an obligation stands could not be written down");
+            }
+        });
     }
 
     fn deliver(&self, peer: NodeId, notice: Cid, me: &Addr<Federation>) {
@@ -571,38 +644,4 @@ async fn dial_all(network: &plumb_federation::driver::NetworkHandle, addresses: 
             let _ = network.dial(address).await;
         }
     }
-}
-
-/// Applies verified entries of another's log, then keeps them. Applying comes first: if the node dies between the two,
-/// the entries come again, and applying twice changes nothing more.
-async fn take_entries(
-    premises: Arc<Premises>,
-    verification: Late<Door<Verification>>,
-    from: u64,
-    entries: Vec<Vec<u8>>,
-    state: LogState,
-) -> Result<(), NodeError> {
-    let publisher = state.publisher;
-    for entry in &entries {
-        let Ok(LogEntry::Notice(notice)) = LogEntry::decode(entry) else { continue };
-        if notice.value().publisher != publisher {
-            tracing::warn!(%publisher, "a log holds a notice for another publisher; it is kept and not applied");
-            continue;
-        }
-        let door = verification.get().ok_or(NodeError::Offline)?;
-        match door.ask(ApplyNotice { notice: Box::new(notice) }, crate::DEADLINE).await {
-            Ok(_) => {}
-            Err(NodeError::Denied(reason)) => tracing::warn!(%publisher, reason, "a notice was not applied"),
-            Err(error) => return Err(error),
-        }
-    }
-    blocking(move || {
-        let what = format!("{} entries from {from}", entries.len());
-        let mut change = Change::new(premises.event(&publisher.to_string(), "log.sync", publisher, "ok", what));
-        let head = LogHead { state, as_of: premises.now() };
-        kept::put_log_head(&mut change, &premises.node(), &head, from, &entries);
-        premises.store.commit(change)?;
-        Ok(())
-    })
-    .await
 }

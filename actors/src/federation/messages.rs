@@ -18,6 +18,18 @@ pub struct ConnectPeer {
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<(), NodeError>")]
 pub struct BlockPeer {
+    /// For the audit log.
+    pub by: String,
+    /// Its `did:key`.
+    pub node: String,
+}
+
+/// Lets a blocked peer connect again.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct UnblockPeer {
+    /// For the audit log.
+    pub by: String,
     /// Its `did:key`.
     pub node: String,
 }
@@ -44,6 +56,18 @@ pub struct PeersView {
     pub node: String,
     /// Where it listens.
     pub listening: Vec<String>,
+    /// Entries of this node's own log.
+    #[serde(default)]
+    pub log_size: u64,
+    /// Why nothing is published at present, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publishing_stopped: Option<String>,
+    /// How it is reached, as peers that dialled it back say: `public`, `private` or `unknown`.
+    pub reachability: String,
+    /// At which address, if `public`.
+    pub reachable_at: Option<String>,
+    /// Addresses that are tried and where nobody has answered yet, so that it is not known whose they are.
+    pub unanswered: Vec<TriedView>,
     /// Its peers.
     pub peers: Vec<PeerView>,
 }
@@ -57,16 +81,56 @@ pub struct PeerView {
     pub organisation: Option<String>,
     /// Its department, as its certificate says.
     pub department: Option<String>,
-    /// `admitted`, `connected`, `refused` or `away`.
+    /// `admitted`, `connected`, `refused`, `blocked` or `away`.
     pub state: String,
-    /// Why, where that helps.
+    /// Whether there is a connection.
+    pub connected: bool,
+    /// Whether it may ask.
+    pub admitted: bool,
+    /// Why it is not admitted, as a word: `connection_refused`, `timed_out`, `no_route`, `dropped`, `wrong_key`, `unknown_root`,
+    /// `no_certificate`, `certificate_expired`, `certificate_in_future`, `refused_by_peer`, `rate_limited`, `blocked`,
+    /// `fault` and others.
+    pub reason: Option<String>,
+    /// The same in a sentence, and other things worth knowing.
     pub detail: Option<String>,
-    /// Addresses.
+    /// The far ends of its connections.
     pub addresses: Vec<String>,
+    /// Addresses of it that are tried.
+    pub tried: Vec<TriedView>,
+    /// Whether it is reached through a relay only.
+    pub relayed: bool,
+    /// How well it behaves: 100 is without blame, 0 is excluded for a while.
+    pub score: u32,
+    /// The last round trip, in milliseconds.
+    pub rtt_ms: Option<u64>,
+    /// What it calls its program. Its own claim.
+    pub agent: Option<String>,
     /// Entries of its log that are held here.
     pub log_size: u64,
     /// When its log was last confirmed.
     pub log_as_of: Option<String>,
+    /// How long ago that was, in milliseconds.
+    pub log_age_ms: Option<u64>,
+    /// Entries of this node's own log that it has cosigned.
+    #[serde(default)]
+    pub cosigned: u64,
+}
+
+/// An address that is tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TriedView {
+    /// The address.
+    pub address: String,
+    /// How often it was tried since its node was last admitted.
+    pub failures: u32,
+    /// Why nobody answered, as a word.
+    pub reason: Option<String>,
+    /// The same in a sentence.
+    pub last_error: Option<String>,
+    /// How long ago it was tried, in milliseconds.
+    pub last_tried_ms: Option<u64>,
+    /// When it is tried next, in milliseconds from now; nothing while its peer is connected.
+    pub next_try_ms: Option<u64>,
 }
 
 /// Trusts an organisation: its nodes are admitted from now on.
@@ -112,6 +176,28 @@ pub struct TrustedView {
 #[rtype(result = "Result<String, NodeError>")]
 pub struct OwnCheckpoint;
 
+/// Lets publishing go on although something of the own log is lost.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct ResumeLog {
+    /// For the audit log.
+    pub by: String,
+    /// That the operator knows of the loss. Without it nothing is changed.
+    pub accept_loss: bool,
+}
+
+/// Ends the quarantine of a publisher that showed two histories. The proof is kept.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct LiftFork {
+    /// For the audit log.
+    pub by: String,
+    /// The publisher: a `did:key`.
+    pub publisher: String,
+    /// Why, in words.
+    pub note: String,
+}
+
 /// The own log grew, or an obligation was opened: tell the others.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<(), NodeError>")]
@@ -125,6 +211,8 @@ pub(crate) struct OweReceipts {
     pub bundle: cid::Cid,
     /// Sources, each with who gave it.
     pub sources: Vec<(cid::Cid, plumb_core::identity::NodeId)>,
+    /// Whether they may be passed on: what is public may.
+    pub may_share: bool,
 }
 
 /// Asks the peers.
@@ -133,6 +221,10 @@ pub(crate) struct OweReceipts {
 pub(crate) struct SearchPeers {
     /// The question.
     pub query: plumb_core::retrieval::Query,
+    /// Which of them.
+    pub whom: plumb_core::retrieval::AskWhom,
+    /// For whom it is asked.
+    pub asker: Asker,
     /// What this node's collection says of its terms, to whoever asks.
     pub own_stats: plumb_core::retrieval::TermStats,
     /// Hits that each peer is asked for.
@@ -141,12 +233,44 @@ pub(crate) struct SearchPeers {
     pub deadline: Duration,
 }
 
+/// For whom a question is asked, as far as another node may be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The person. It is told only if the policy says so.
+    pub person: plumb_core::identity::EntityId,
+    /// The department of this node, if the person belongs to it: no other one matters to a peer.
+    pub departments: Vec<plumb_core::identity::EntityId>,
+    /// `member` or `operator`.
+    pub role: &'static str,
+    /// What for, where somebody said so.
+    pub purpose: Option<String>,
+}
+
+/// Fetches blocks by their name from whichever peer has them.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Fetched, NodeError>")]
+pub(crate) struct FetchBlocks {
+    /// Which.
+    pub cids: std::collections::BTreeSet<cid::Cid>,
+    /// How long that may take.
+    pub deadline: Duration,
+}
+
+/// Blocks that came. Each has the hash that is its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    /// The blocks.
+    pub blocks: Vec<plumb_core::content::RawBlock>,
+    /// Peers that were asked.
+    pub n_peers: u64,
+}
+
 /// What the peers gave.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerResults {
     /// The sum of everybody's statistics.
     pub stats: plumb_core::retrieval::TermStats,
-    /// Each peer that was asked.
+    /// Each peer that is known, asked or not.
     pub peers: Vec<PeerResult>,
 }
 
@@ -159,6 +283,8 @@ pub(crate) struct PeerResult {
     pub coverage: crate::retrieval::PeerCoverage,
     /// Its hits: blocks and score are checked.
     pub hits: Vec<PeerHit>,
+    /// Whether it withheld its statistics, so that its hits are fused by rank.
+    pub by_rank: bool,
 }
 
 /// One hit of a peer.

@@ -1,16 +1,17 @@
 //! Peers as an operator sees them.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use actix::prelude::*;
-use plumb_core::identity::{NodeId, Signed};
-use plumb_core::trust::Certificate;
-use plumb_federation::driver::NetworkHandle;
+use plumb_core::identity::NodeId;
+use plumb_storage::{Change, Records};
 
-use super::{AwaitPeers, BlockPeer, ConnectPeer, Federation, ListPeers, PeerView, PeersView};
+use super::{AwaitPeers, BlockPeer, ConnectPeer, Federation, ListPeers, PeersView, UnblockPeer};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
+
+mod view;
 
 /// How often a wait looks again.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(50);
@@ -34,12 +35,40 @@ impl Handler<BlockPeer> for Federation {
     type Result = ResponseFuture<Result<(), NodeError>>;
 
     fn handle(&mut self, ask: BlockPeer, _: &mut Context<Self>) -> Self::Result {
-        let network = self.link().map(|l| l.network.clone());
+        let (premises, network) = (self.premises.clone(), self.link().map(|l| l.network.clone()));
         Box::pin(async move {
             let node: NodeId = ask.node.parse().map_err(|e| NodeError::Invalid(format!("{e}")))?;
-            network?.block(node).await.map_err(|e| NodeError::Invalid(e.to_string()))
+            let network = network?;
+            note_blocked(premises, ask.by, node, true).await?;
+            network.block(node).await.map_err(|e| NodeError::Invalid(e.to_string()))
         })
     }
+}
+
+impl Handler<UnblockPeer> for Federation {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: UnblockPeer, _: &mut Context<Self>) -> Self::Result {
+        let (premises, network) = (self.premises.clone(), self.link().map(|l| l.network.clone()));
+        Box::pin(async move {
+            let node: NodeId = ask.node.parse().map_err(|e| NodeError::Invalid(format!("{e}")))?;
+            let network = network?;
+            note_blocked(premises, ask.by, node, false).await?;
+            network.unblock(node).await.map_err(|e| NodeError::Invalid(e.to_string()))
+        })
+    }
+}
+
+/// Who is blocked outlives the process.
+async fn note_blocked(premises: Arc<Premises>, by: String, node: NodeId, is_blocked: bool) -> Result<(), NodeError> {
+    blocking(move || {
+        let action = if is_blocked { "peer.block" } else { "peer.unblock" };
+        let mut change = Change::new(premises.event(&by, action, node, "ok", ""));
+        kept::put_blocked(&mut change, &node, is_blocked);
+        premises.store.commit(change)?;
+        Ok(())
+    })
+    .await
 }
 
 impl Handler<ListPeers> for Federation {
@@ -48,7 +77,7 @@ impl Handler<ListPeers> for Federation {
     fn handle(&mut self, _: ListPeers, _: &mut Context<Self>) -> Self::Result {
         let (premises, network) = (self.premises.clone(), self.link().map(|l| l.network.clone()));
         let known = self.known();
-        Box::pin(async move { view(premises, &network?, known).await })
+        Box::pin(async move { view::peers(premises, &network?, known).await })
     }
 }
 
@@ -64,7 +93,7 @@ impl Handler<AwaitPeers> for Federation {
             loop {
                 let n_admitted = network.peers().await.iter().filter(|p| p.admitted).count();
                 if n_admitted >= ask.n {
-                    return view(premises, &network, known).await;
+                    return view::peers(premises, &network, known).await;
                 }
                 if tokio::time::Instant::now() >= until {
                     return Err(NodeError::DeadlinePassed { after: ask.deadline });
@@ -72,83 +101,5 @@ impl Handler<AwaitPeers> for Federation {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
         })
-    }
-}
-
-/// What the bridge itself knows of peers.
-struct Known {
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
-    remarks: BTreeMap<NodeId, String>,
-}
-
-impl Federation {
-    fn known(&self) -> Known {
-        Known {
-            admitted: self.live.as_ref().map(|l| l.admitted()).unwrap_or_default(),
-            remarks: self.live.as_ref().map(|l| l.remarks().clone()).unwrap_or_default(),
-        }
-    }
-}
-
-async fn view(
-    premises: std::sync::Arc<Premises>,
-    network: &NetworkHandle,
-    known: Known,
-) -> Result<PeersView, NodeError> {
-    let listening = network.listen_addrs().await.iter().map(ToString::to_string).collect();
-    let connected = network.peers().await;
-    blocking(move || {
-        let own = premises.node();
-        let mut views: BTreeMap<NodeId, PeerView> = BTreeMap::new();
-        for head in kept::log_heads(&premises.store, &own)? {
-            let certified = head.state.certificate.value();
-            if certified.node == own {
-                continue;
-            }
-            let view = PeerView {
-                node: certified.node.to_string(),
-                organisation: Some(certified.org_name.clone()),
-                department: Some(certified.department.slug().to_string()),
-                state: "away".to_string(),
-                detail: kept::is_forked(&premises.store, &certified.node)?
-                    .then(|| "it showed two histories of its log; nothing more is taken from it".to_string()),
-                addresses: Vec::new(),
-                log_size: head.state.range.size(),
-                log_as_of: Some(head.as_of.to_string()),
-            };
-            views.insert(certified.node, view);
-        }
-        for peer in connected {
-            let view = views.entry(peer.node).or_insert_with(|| unknown(&peer.node));
-            view.state = if peer.admitted { "admitted" } else { "connected" }.to_string();
-            view.addresses = peer.addrs.iter().map(ToString::to_string).collect();
-            // A peer is known by its certificate before its log is.
-            if let Some(certificate) = known.admitted.get(&peer.node) {
-                view.organisation = Some(certificate.value().org_name.clone());
-                view.department = Some(certificate.value().department.slug().to_string());
-            }
-        }
-        for (node, remark) in known.remarks {
-            let view = views.entry(node).or_insert_with(|| unknown(&node));
-            if view.state != "admitted" {
-                view.state = "refused".to_string();
-                view.detail.get_or_insert(remark);
-            }
-        }
-        Ok(PeersView { node: own.to_string(), listening, peers: views.into_values().collect() })
-    })
-    .await
-}
-
-fn unknown(node: &NodeId) -> PeerView {
-    PeerView {
-        node: node.to_string(),
-        organisation: None,
-        department: None,
-        state: "away".to_string(),
-        detail: None,
-        addresses: Vec::new(),
-        log_size: 0,
-        log_as_of: None,
     }
 }

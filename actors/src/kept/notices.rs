@@ -8,6 +8,9 @@
 //! | barred | `u` ‖ notice ‖ notice that undoes it | nothing |
 //! | ledger | `s` ‖ source ‖ holder | the signed receipt |
 //! | ledger | `o` ‖ notice ‖ holder | [`Obligation`] |
+//!
+//! A notice that this node decided for itself (a reviewer's revocation, a retraction that the world published) is kept
+//! beside the others and marked as local: it counts here whoever published the source, and never leaves.
 
 use cid::Cid;
 use plumb_core::content::Fingerprint;
@@ -32,9 +35,29 @@ pub(crate) struct KeptNotice {
     pub n_units: u64,
     /// Saved answers that it flagged here.
     pub n_answers: u64,
+    /// From where a local notice comes, such as `local:review` or `world:crossref`; `None` for a publisher's own.
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// Whether it is of this node's own organisation.
+    #[serde(default)]
+    pub is_at_home: bool,
+}
+
+/// What is known of a notice beside its own words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    /// Whether this node decided it for itself.
+    pub is_local: bool,
+    /// Whether it is of this node's own organisation.
+    pub is_at_home: bool,
 }
 
 impl KeptNotice {
+    /// What is known of it.
+    pub fn facts(&self) -> Facts {
+        Facts { is_local: self.origin.is_some(), is_at_home: self.is_at_home }
+    }
+
     /// The notice.
     pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
         Signed::from_bytes(&self.signed)
@@ -49,6 +72,19 @@ pub(crate) struct Obligation {
     pub opened_at: Timestamp,
     /// The signed acknowledgement that closed it.
     pub acknowledgement: Option<serde_bytes::ByteBuf>,
+    /// When the holder refused, and why, in its words.
+    #[serde(default)]
+    pub refused: Option<(Timestamp, String)>,
+    /// Since when it was delivered and not answered.
+    #[serde(default)]
+    pub silent_since: Option<Timestamp>,
+}
+
+impl Obligation {
+    /// One that nothing was heard of.
+    pub fn opened(at: Timestamp) -> Obligation {
+        Obligation { opened_at: at, acknowledgement: None, refused: None, silent_since: None }
+    }
 }
 
 fn key(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
@@ -98,11 +134,16 @@ pub(crate) fn bar(change: &mut Change, cid: &Cid, notice: &Notice) {
     }
 }
 
-fn standing_at(store: &Store, prefix: &[u8], arriving: Option<&Signed<Notice>>) -> Result<Vec<Standing>, StorageError> {
-    let mut found: Vec<(Cid, Signed<Notice>)> = arriving.map(|n| (n.cid(), n.clone())).into_iter().collect();
+fn standing_at(
+    store: &Store,
+    prefix: &[u8],
+    arriving: Option<(&Signed<Notice>, Facts)>,
+) -> Result<Vec<Standing>, StorageError> {
+    let mut found: Vec<(Cid, Signed<Notice>, Facts)> =
+        arriving.map(|(n, facts)| (n.cid(), n.clone(), facts)).into_iter().collect();
     let mut open = |cid: Cid| -> Result<(), StorageError> {
         if let Some(kept) = notice(store, &cid)? {
-            found.push((cid, kept.open()?));
+            found.push((cid, kept.open()?, kept.facts()));
         }
         Ok(())
     };
@@ -116,7 +157,15 @@ fn standing_at(store: &Store, prefix: &[u8], arriving: Option<&Signed<Notice>>) 
             }
         }
     }
-    Ok(standing(found.iter().map(|(cid, signed)| (*cid, signed.value(), *signed.signer()))))
+    let mut standing = standing(found.iter().map(|(cid, signed, _)| (*cid, signed.value(), *signed.signer())));
+    for one in &mut standing {
+        let Some((_, signed, facts)) = found.iter().find(|(cid, ..)| *cid == one.notice) else { continue };
+        one.is_local = facts.is_local;
+        if facts.is_at_home {
+            one.effect = signed.value().kind.effect_at_home();
+        }
+    }
+    Ok(standing)
 }
 
 /// What stands against a source by name.
@@ -129,8 +178,9 @@ pub(crate) fn standing_with(
     store: &Store,
     source: &Cid,
     arriving: &Signed<Notice>,
+    facts: Facts,
 ) -> Result<Vec<Standing>, StorageError> {
-    standing_at(store, &key(b'c', &[&source.to_bytes()]), Some(arriving))
+    standing_at(store, &key(b'c', &[&source.to_bytes()]), Some((arriving, facts)))
 }
 
 /// What stands against a text.
@@ -201,4 +251,24 @@ pub(crate) fn open_obligations(store: &Store) -> Result<Vec<(Cid, NodeId, Obliga
         }
     }
     Ok(all)
+}
+
+/// Writes down how an open obligation stands, unless it was closed meanwhile. Gives whether there is anything to write.
+pub(crate) fn remark_obligation(
+    store: &Store,
+    change: &mut Change,
+    notice: &Cid,
+    holder: &NodeId,
+    remark: impl FnOnce(&mut Obligation),
+) -> Result<bool, StorageError> {
+    let key = key(b'o', &[&notice.to_bytes(), holder.as_bytes()]);
+    let before = store.get(Keyspace::Ledger, &key)?;
+    let Some(mut obligation) = obligation(store, notice, holder)?.filter(|o| o.acknowledgement.is_none()) else {
+        return Ok(false);
+    };
+    remark(&mut obligation);
+    // An acknowledgement that is written between reading and writing must not be lost.
+    change.expect(Keyspace::Ledger, &key, before);
+    change.put_value(Keyspace::Ledger, SHAPE, &key, &obligation);
+    Ok(true)
 }

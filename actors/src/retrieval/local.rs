@@ -67,7 +67,7 @@ pub(crate) fn local_hits(
         let record: SourceRecord = source_block.decode()?;
         let caution = kept::standing_on(&premises.store, &unit.source)?
             .into_iter()
-            .find(|s| s.effect == Effect::Caution)
+            .find(|s| matches!(s.effect, Effect::Caution) && s.covers(&candidate.chunk))
             .map(|s| s.notice);
         hits.push(LocalHit {
             chunk: chunk_block.decode()?,

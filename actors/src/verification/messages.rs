@@ -1,6 +1,7 @@
 //! What the verification actor answers.
 
 use cid::Cid;
+use plumb_core::boundary::Sensitivity;
 use plumb_core::identity::Signed;
 use plumb_core::notice::{Acknowledgement, Notice, NoticeKind, Reason, Receipt};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,12 @@ pub struct PublishNotice {
     pub note: String,
     /// Sources: CIDs, addresses or ends of addresses. For a reinstatement: the notice that no longer holds.
     pub targets: Vec<String>,
+    /// For a partial retraction: the chunks that are withdrawn.
+    pub chunks: Vec<Cid>,
+    /// For a supersession: the source that stands in their place, named like a target.
+    pub superseded_by: Option<String>,
+    /// For a narrowing: the label at home; otherwise internal.
+    pub audience: Option<Sensitivity>,
 }
 
 /// Applies a notice that arrived. Answers with the signed acknowledgement; applying twice changes nothing more.
@@ -49,18 +56,22 @@ pub struct NoteAcknowledgement {
     pub acknowledgement: Box<Signed<Acknowledgement>>,
 }
 
-/// Lists notices, newest first.
+/// Lists notices, newest first: those about what the caller may read, and what others published for everybody.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<Vec<NoticeView>, NodeError>")]
 pub struct ListNotices {
+    /// Who asks.
+    pub caller: Caller,
     /// At most so many.
     pub limit: usize,
 }
 
-/// Shows a notice with its obligations.
+/// Shows a notice; to the operator with its obligations. What the caller may not read is as if it were not there.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<NoticeView, NodeError>")]
 pub struct ShowNotice {
+    /// Who asks.
+    pub caller: Caller,
     /// Its CID.
     pub notice: Cid,
 }
@@ -84,6 +95,9 @@ pub struct NoticeView {
     pub reason: String,
     /// In words.
     pub note: String,
+    /// From where it comes: `publisher`, or where this node decided for itself `local:review`, `world:crossref`,
+    /// `world:retraction-watch`.
+    pub origin: String,
     /// Sources that it names, each with its title where it is held here.
     pub targets: Vec<TargetView>,
     /// Whose evidence it is.
@@ -94,7 +108,13 @@ pub struct NoticeView {
     pub issued_at: String,
     /// The notice that it undoes.
     pub undoes: Option<String>,
-    /// Whether it was applied here, and what that changed.
+    /// Of a partial retraction, the chunks that it withdraws; none means all.
+    pub chunks: Vec<String>,
+    /// Of a supersession, the source that stands in their place.
+    pub superseded_by: Option<TargetView>,
+    /// Of a narrowing, the label at home.
+    pub audience: Option<String>,
+    /// To the operator: when it was applied here, and what that changed.
     pub applied: Option<AppliedView>,
     /// Whoever is known to hold what it names, and whether they have applied it. Only its publisher and whoever
     /// passed the evidence on know of any.
@@ -126,10 +146,15 @@ pub struct AppliedView {
 pub struct ObligationView {
     /// The holder.
     pub holder: String,
-    /// `open` or `acknowledged`.
+    /// Its organisation and department, as its certificate says, where that is known.
+    pub name: Option<String>,
+    /// `acknowledged`; or, still owed, `refused`, `silent` (delivered, no answer), `unreachable` (not delivered since the
+    /// obligation was opened), `open` (on its way).
     pub state: String,
-    /// When it was acknowledged, as the holder says; or since when it is open.
+    /// When it was acknowledged, as the holder says; when it refused; since when it is silent, or open.
     pub at: String,
+    /// Why it refused, in its words.
+    pub reason: Option<String>,
     /// Units that it changed there.
     pub units: Option<u64>,
     /// Saved answers that it flagged there.

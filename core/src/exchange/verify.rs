@@ -1,15 +1,19 @@
 //! Verifying and replaying a bundle, with nothing of ours running.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cid::Cid;
 
-use super::bundle::{Bundle, Seal, block_of, chunk_of, source_of};
-use super::car::{CarError, read_car};
+use super::bundle::{Bundle, block_of, chunk_of, source_of};
+use super::car::CarError;
+use super::file::{BundleFile, Form};
+use super::json::JsonError;
+use super::logged::Logged;
 use crate::boundary::{Sensitivity, strictest};
 use crate::content::{CHUNK_BLOCK_BYTES_MAX, Chunk, ContentError, RawBlock, SourceRecord};
 use crate::grounding::{Answer, Evidence, compose};
 use crate::identity::{NodeId, Signed, SignedError};
+use crate::log::LogError;
 use crate::measure::Timestamp;
 use crate::retrieval::{Query, TermStats};
 use crate::trust::{CLOCK_TOLERANCE, Certificate, Roots, is_signed_by_its_root};
@@ -20,6 +24,9 @@ pub enum BundleError {
     /// The file.
     #[error(transparent)]
     Car(#[from] CarError),
+    /// The credential.
+    #[error(transparent)]
+    Json(#[from] JsonError),
     /// A block inside.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -59,9 +66,31 @@ pub enum BundleError {
         /// That of its evidence.
         evidence: Sensitivity,
     },
-    /// A block is in the file that nothing refers to.
-    #[error("block {0} belongs to nothing in the bundle")]
+    /// A block is in the file that no link reaches.
+    #[error("block {0} belongs to nothing in the bundle: no link from the root reaches it")]
     Stray(Cid),
+    /// A field outside of what is signed.
+    #[error("the {place} has a field `{field}`, which nobody signed")]
+    Unsigned {
+        /// In which block.
+        place: &'static str,
+        /// Which field.
+        field: String,
+    },
+    /// The entry that was logged is not that of this bundle.
+    #[error("the log entry in the file is not that of this bundle")]
+    LogEntry,
+    /// The log is not the issuer's public one.
+    #[error("the log `{origin}` is not the public log of {issuer}")]
+    LogOrigin {
+        /// Which log it is.
+        origin: String,
+        /// Whose it should be.
+        issuer: NodeId,
+    },
+    /// The checkpoint or the inclusion proof does not hold.
+    #[error("the proof that the bundle was logged does not hold: {0}")]
+    Log(LogError),
 }
 
 /// What a reader knows of one source from elsewhere: their own node, or notices that they were given.
@@ -123,6 +152,10 @@ pub struct Verified {
     pub cid: Cid,
     /// Root of its file: the seal.
     pub root: Cid,
+    /// Which form the file has.
+    pub form: Form,
+    /// Where the issuer logged it, if the file proves it.
+    pub logged: Option<Logged>,
     /// Its answer.
     pub answer: Answer,
     /// Its issuer's certificate.
@@ -141,23 +174,24 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
-/// Verifies a bundle file. `Err` means *not authentic*.
-pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleError> {
+/// Verifies a bundle file of either form. `Err` means *not authentic*.
+pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleError> {
     let mut checks = Vec::new();
     let mut passed = |what: String| checks.push(Check { what });
 
-    let (root, blocks) = read_car(car)?;
+    let file = BundleFile::read(bytes)?;
+    let blocks = &file.blocks;
     passed(format!("{} blocks hash to their CIDs", blocks.len()));
 
-    let seal: Seal = block_of(&blocks, &root)?.decode()?;
-    let signed = Signed::<Bundle>::assemble(block_of(&blocks, &seal.bundle)?, seal.signer, seal.signature)?;
+    let seal = file.seal()?;
+    let signed = Signed::<Bundle>::assemble(block_of(blocks, &seal.bundle)?, seal.signer, seal.signature)?;
     let bundle = signed.value().clone();
     if bundle.issuer != seal.signer {
         return Err(BundleError::Issuer { issuer: bundle.issuer, signer: seal.signer });
     }
     passed(format!("the signature of {} holds over the bundle", bundle.issuer));
 
-    let certificate = Signed::<Certificate>::from_bytes(&block_of(&blocks, &bundle.certificate)?.bytes)?;
+    let certificate = Signed::<Certificate>::from_bytes(&block_of(blocks, &bundle.certificate)?.bytes)?;
     check_certificate(&bundle, &certificate)?;
     passed(format!("the root of `{}` ({}) certified the issuer", certificate.value().org_name, bundle.org));
 
@@ -165,10 +199,10 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
     if bundle.sensitivity != label {
         return Err(BundleError::Label { given: bundle.sensitivity, evidence: label });
     }
-    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
+    let (chunks, sources) = evidence_of(&bundle, blocks)?;
     passed(format!("{} chunks belong to their {} sources", chunks.len(), sources.len()));
 
-    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+    let answer: Answer = block_of(blocks, &bundle.answer)?.decode()?;
     let replayed = recompute(&bundle, &chunks, &sources, &answer)?;
     if RawBlock::encode(&replayed)?.cid != bundle.answer {
         return Err(BundleError::Replay);
@@ -179,12 +213,20 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
         head.checkpoint.verify(&head.publisher).map_err(|_| BundleError::Head(head.publisher))?;
     }
     passed(format!("{} log heads are signed by their publishers", bundle.heads.len()));
-    refuse_strays(root, &seal, &bundle, &blocks)?;
+    let logged = file.logged(&seal)?.map(|logged| logged.check(&signed.cid(), &bundle.issuer)).transpose()?;
+    if let Some(Logged { index, size, .. }) = &logged {
+        passed(format!("its issuer logged it at index {index} of {size}"));
+    }
+    file.refuse_strays()?;
 
     let verdict = judge(&bundle, &sources, knowledge);
-    Ok(Verified {
+    let form = file.form();
+    let BundleFile { root, blocks, credential } = file;
+    let mut verified = Verified {
         cid: signed.cid(),
         root,
+        form,
+        logged,
         root_is_trusted: knowledge.roots.pins(&bundle.org),
         bundle,
         answer,
@@ -194,16 +236,20 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
         blocks,
         checks,
         verdict,
-    })
+    };
+    if let Some(credential) = credential {
+        let checks = credential.check(&verified)?;
+        verified.checks.extend(checks.into_iter().map(|what| Check { what }));
+    }
+    Ok(verified)
 }
 
 /// Recomputes the answer of a bundle file from its evidence, in canonical bytes.
-pub fn replay(car: &[u8]) -> Result<RawBlock, BundleError> {
-    let (root, blocks) = read_car(car)?;
-    let seal: Seal = block_of(&blocks, &root)?.decode()?;
-    let bundle: Bundle = block_of(&blocks, &seal.bundle)?.decode()?;
-    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
-    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+pub fn replay(bytes: &[u8]) -> Result<RawBlock, BundleError> {
+    let file = BundleFile::read(bytes)?;
+    let (_, bundle) = file.bundle()?;
+    let (chunks, sources) = evidence_of(&bundle, &file.blocks)?;
+    let answer: Answer = file.block(&bundle.answer)?.decode()?;
     Ok(RawBlock::encode(&recompute(&bundle, &chunks, &sources, &answer)?)?)
 }
 
@@ -270,16 +316,6 @@ fn recompute(bundle: &Bundle, chunks: &Chunks, sources: &Sources, answer: &Answe
         });
     }
     Ok(compose(&query, &stats, &evidence, answer.generated_at))
-}
-
-/// A block that nothing refers to was not signed by anybody: it is refused by name.
-fn refuse_strays(root: Cid, seal: &Seal, bundle: &Bundle, blocks: &BTreeMap<Cid, Vec<u8>>) -> Result<(), BundleError> {
-    let mut known = BTreeSet::from([root, seal.bundle, bundle.certificate, bundle.answer]);
-    known.extend(bundle.evidence.iter().flat_map(|c| [c.chunk, c.source]));
-    match blocks.keys().find(|cid| !known.contains(cid)) {
-        Some(stray) => Err(BundleError::Stray(*stray)),
-        None => Ok(()),
-    }
 }
 
 /// What is known of the evidence: the worst status of any source counts. For each source the fresher of what the

@@ -148,6 +148,11 @@ impl SignedCheckpoint {
         &self.text
     }
 
+    /// The text that signatures are over, with extension lines if it has any.
+    pub(super) fn note_text(&self) -> Result<&str, LogError> {
+        Ok(Note::parse(&self.text)?.text)
+    }
+
     /// Checks that the log's key signed it.
     pub fn verify(&self, key: &PublicKey) -> Result<(), LogError> {
         let note = Note::parse(&self.text)?;

@@ -97,27 +97,45 @@ pub fn idf_micro(n_docs: u64, doc_freq: u64) -> u64 {
     ln_micro(n_docs.min(COUNT_MAX) * 2 + 2, doc_freq.min(COUNT_MAX) * 2 + 1)
 }
 
-/// The score of a document of `n_terms` terms in which query term *i* occurs `tf[i]` times, in millionths.
-///
-/// Where the statistics are of an empty collection, every document counts as of average length.
-pub fn bm25(stats: &TermStats, tf: &[u32], n_terms: u64) -> u64 {
-    let (n_docs, total) = (u128::from(stats.n_docs), u128::from(stats.n_terms));
-    let mut score: u64 = 0;
-    for (tf, doc_freq) in tf.iter().zip(&stats.doc_freq) {
-        if *tf == 0 {
-            continue;
-        }
-        let tf = u128::from(*tf);
-        let idf = u128::from(idf_micro(stats.n_docs, *doc_freq));
-        // idf · tf · 2.2 / (tf + 1.2 · (0.25 + 0.75 · n_terms · N / total)), times 10 · total above and below.
-        let (above, below) = if total == 0 || n_docs == 0 {
-            (tf * 22, tf * 10 + 12)
-        } else {
-            (tf * 22 * total, tf * 10 * total + 3 * total + 9 * u128::from(n_terms) * n_docs)
-        };
-        score = score.saturating_add(u64::try_from(idf * above / below).unwrap_or(u64::MAX));
+/// The weights of a query's terms under the statistics of a collection: what is the same for every document. A
+/// logarithm costs more than all the rest of a score, so it is taken once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    n_docs: u128,
+    n_terms: u128,
+    idf: Vec<u128>,
+}
+
+impl Weights {
+    /// The weights under these statistics.
+    pub fn new(stats: &TermStats) -> Weights {
+        let idf = stats.doc_freq.iter().map(|doc_freq| u128::from(idf_micro(stats.n_docs, *doc_freq))).collect();
+        Weights { n_docs: u128::from(stats.n_docs), n_terms: u128::from(stats.n_terms), idf }
     }
-    score
+
+    /// The score of a document of `n_terms` terms in which query term *i* occurs `tf[i]` times, in millionths.
+    ///
+    /// Where the statistics are of an empty collection, every document counts as of average length.
+    pub fn score(&self, tf: &[u32], n_terms: u64) -> u64 {
+        let (n_docs, total) = (self.n_docs, self.n_terms);
+        let mut score: u64 = 0;
+        for (tf, idf) in tf.iter().zip(&self.idf).filter(|(tf, _)| **tf > 0) {
+            let tf = u128::from(*tf);
+            // idf · tf · 2.2 / (tf + 1.2 · (0.25 + 0.75 · n_terms · N / total)), times 10 · total above and below.
+            let (above, below) = if total == 0 || n_docs == 0 {
+                (tf * 22, tf * 10 + 12)
+            } else {
+                (tf * 22 * total, tf * 10 * total + 3 * total + 9 * u128::from(n_terms) * n_docs)
+            };
+            score = score.saturating_add(u64::try_from(idf * above / below).unwrap_or(u64::MAX));
+        }
+        score
+    }
+}
+
+/// The score of one document: [`Weights::score`], for whoever has no second one.
+pub fn bm25(stats: &TermStats, tf: &[u32], n_terms: u64) -> u64 {
+    Weights::new(stats).score(tf, n_terms)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The behaviours that make up a node on the network, and the swarm that carries them.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use libp2p::gossipsub::{self, MessageAuthenticity, MessageId, ValidationMode};
@@ -10,8 +9,7 @@ use libp2p::request_response::{self, OutboundRequestId, ProtocolSupport, Respons
 use libp2p::swarm::NetworkBehaviour;
 use libp2p::swarm::behaviour::toggle::Toggle;
 use libp2p::{
-    Multiaddr, PeerId, StreamProtocol, Swarm, SwarmBuilder, allow_block_list, connection_limits, identify, mdns, noise,
-    ping, tcp, yamux,
+    Multiaddr, PeerId, StreamProtocol, allow_block_list, autonat, connection_limits, dcutr, identify, mdns, ping, relay,
 };
 use sha2::{Digest, Sha256};
 
@@ -21,6 +19,7 @@ use super::doorkeeper::Doorkeeper;
 use super::gate::{Door, Gated, Standing};
 use super::options::{CONNECTIONS_PENDING_MAX, HELLO_STREAMS_MAX, Limits, Options};
 use super::protocol::Protocol;
+use super::reach;
 
 /// Kademlia by a private name: this is nobody else's table.
 const KAD_PROTOCOL: StreamProtocol = StreamProtocol::new("/plumb/kad/1");
@@ -47,16 +46,6 @@ const GOSSIP_HISTORY_HEARTBEATS: usize = 10;
 /// neighbours reach all in two or three hops.
 const GOSSIP_MESH: (usize, usize, usize) = (6, 4, 12);
 
-/// Streams of a connection in one multiplexer, all protocols together.
-const MUXED_STREAMS_MAX: usize = 256;
-
-/// Streams of a connection whose protocol is still being negotiated.
-const NEGOTIATING_STREAMS_MAX: usize = 64;
-
-/// QUIC windows of a stream and of a connection: what a peer may send ahead of being read. The library's defaults
-/// (10 and 15 MB) times the number of connections is more memory than a small node has.
-const QUIC_WINDOWS_BYTES: (u32, u32) = (1024 * 1024, 4 * 1024 * 1024);
-
 /// Requests of an introduced peer wait for its admission, unread; of a stranger they are refused.
 const REQUEST_DOOR: Door = Door { refuses_strangers: true, waiting_max: 4 };
 
@@ -65,6 +54,9 @@ const GOSSIP_DOOR: Door = Door { refuses_strangers: false, waiting_max: 1 };
 
 /// A Kademlia query is a stream of its own.
 const KAD_DOOR: Door = Door { refuses_strangers: false, waiting_max: 4 };
+
+/// Relay, hole punching and reachability probes open a stream for each attempt.
+const REACH_DOOR: Door = Door { refuses_strangers: false, waiting_max: 2 };
 
 type Requests = request_response::Behaviour<FrameCodec>;
 
@@ -79,28 +71,51 @@ pub(super) struct Behaviour {
     blocks: Gated<Requests>,
     log: Gated<Requests>,
     notice: Gated<Requests>,
+    teach: Gated<Requests>,
     gossip: Gated<gossipsub::Behaviour>,
     kad: Gated<kad::Behaviour<MemoryStore>>,
+    relay: Gated<Toggle<relay::Behaviour>>,
+    relayed: Gated<relay::client::Behaviour>,
+    punch: Gated<dcutr::Behaviour>,
+    probe: Gated<autonat::v1::Behaviour>,
     identify: identify::Behaviour,
     ping: ping::Behaviour,
     mdns: Toggle<mdns::tokio::Behaviour>,
 }
 
-impl Behaviour {
-    fn new(keypair: &Keypair, options: &Options) -> Result<Behaviour, DriverError> {
-        let limits = &options.limits;
-        let peer = keypair.public().to_peer_id();
-        let gated = |protocol| Gated::new(requests(protocol, limits), REQUEST_DOOR);
+/// The behaviours that can fail to be made.
+pub(super) struct Prepared {
+    gossip: gossipsub::Behaviour,
+    mdns: Option<mdns::tokio::Behaviour>,
+}
+
+impl Prepared {
+    pub(super) fn new(keypair: &Keypair, options: &Options) -> Result<Prepared, DriverError> {
         let mdns = if options.mdns {
-            let found = mdns::tokio::Behaviour::new(mdns::Config::default(), peer);
+            let found = mdns::tokio::Behaviour::new(mdns::Config::default(), keypair.public().to_peer_id());
             Some(found.map_err(|source| DriverError::Mdns { source })?)
         } else {
             None
         };
+        Ok(Prepared { gossip: gossip(keypair, &options.limits)?, mdns })
+    }
+}
+
+impl Behaviour {
+    /// `relayed` is the half of the relayed transport that belongs here.
+    pub(super) fn new(
+        prepared: Prepared,
+        relayed: relay::client::Behaviour,
+        keypair: &Keypair,
+        options: &Options,
+    ) -> Behaviour {
+        let limits = &options.limits;
+        let peer = keypair.public().to_peer_id();
+        let gated = |protocol| Gated::new(requests(protocol, limits), REQUEST_DOOR);
         let identify = identify::Config::new(IDENTIFY_PROTOCOL.to_string(), keypair.public())
             .with_agent_version(AGENT.to_string())
             .with_push_listen_addr_updates(true);
-        Ok(Behaviour {
+        Behaviour {
             limits: connection_limits::Behaviour::new(
                 connection_limits::ConnectionLimits::default()
                     .with_max_pending_incoming(Some(CONNECTIONS_PENDING_MAX))
@@ -116,12 +131,19 @@ impl Behaviour {
             blocks: gated(Protocol::Blocks),
             log: gated(Protocol::Log),
             notice: gated(Protocol::Notice),
-            gossip: Gated::new(gossip(keypair, limits)?, GOSSIP_DOOR),
+            teach: gated(Protocol::Teach),
+            gossip: Gated::new(prepared.gossip, GOSSIP_DOOR),
             kad: Gated::new(kademlia(peer), KAD_DOOR),
+            relay: Gated::new(Toggle::from(options.relay.then(|| reach::relay(peer))), REACH_DOOR),
+            relayed: Gated::new(relayed, REACH_DOOR),
+            punch: Gated::new(dcutr::Behaviour::new(peer), REACH_DOOR),
+            probe: Gated::new(reach::probe(peer, limits), REACH_DOOR),
             identify: identify::Behaviour::new(identify),
-            ping: ping::Behaviour::new(ping::Config::default()),
-            mdns: Toggle::from(mdns),
-        })
+            ping: ping::Behaviour::new(
+                ping::Config::default().with_interval(limits.ping_interval).with_timeout(limits.ping_timeout),
+            ),
+            mdns: Toggle::from(prepared.mdns),
+        }
     }
 
     fn requests(&mut self, protocol: Protocol) -> &mut Requests {
@@ -131,11 +153,12 @@ impl Behaviour {
             Protocol::Blocks => self.blocks.inner(),
             Protocol::Log => self.log.inner(),
             Protocol::Notice => self.notice.inner(),
+            Protocol::Teach => self.teach.inner(),
         }
     }
 
     pub(super) fn send_request(&mut self, peer: &PeerId, protocol: Protocol, bytes: Vec<u8>) -> OutboundRequestId {
-        self.requests(protocol).send_request(peer, bytes)
+        self.requests(protocol).send_request(peer, Ok(bytes))
     }
 
     /// `false` if nobody waits for it any more.
@@ -154,11 +177,20 @@ impl Behaviour {
 
     /// Tells every gate how a connected peer stands.
     pub(super) fn raise(&mut self, peer: PeerId, standing: Standing) {
-        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice] {
+        for requests in [&mut self.search, &mut self.blocks, &mut self.log, &mut self.notice, &mut self.teach] {
             requests.raise(peer, standing);
         }
         self.gossip.raise(peer, standing);
         self.kad.raise(peer, standing);
+        self.relay.raise(peer, standing);
+        self.relayed.raise(peer, standing);
+        self.punch.raise(peer, standing);
+        self.probe.raise(peer, standing);
+    }
+
+    /// What probes by admitted peers say of this node's reachability.
+    pub(super) fn reachability(&mut self) -> autonat::v1::NatStatus {
+        self.probe.inner().nat_status()
     }
 
     /// Puts an admitted peer into the Kademlia table. The table looks for further peers by itself when it gets a new
@@ -177,6 +209,27 @@ impl Behaviour {
     pub(super) fn dismiss(&mut self, peer: PeerId) {
         self.doorkeeper.dismiss(peer);
         self.remove_from_table(&peer);
+    }
+
+    /// Whether a peer is not to be dialled.
+    pub(super) fn has_dismissed(&self, peer: &PeerId) -> bool {
+        self.doorkeeper.has_dismissed(peer)
+    }
+
+    /// No connection with a peer until then.
+    pub(super) fn exclude(&mut self, peer: PeerId, until: tokio::time::Instant) {
+        self.doorkeeper.exclude(peer, until);
+        self.remove_from_table(&peer);
+    }
+
+    /// The peer is excluded no more.
+    pub(super) fn forgive(&mut self, peer: &PeerId) {
+        self.doorkeeper.forgive(peer);
+    }
+
+    /// Those who are blocked.
+    pub(super) fn blocked(&self) -> impl Iterator<Item = &PeerId> {
+        self.blocked.blocked_peers().iter()
     }
 
     /// The peer may be dialled again.
@@ -249,43 +302,4 @@ fn kademlia(peer: PeerId) -> kad::Behaviour<MemoryStore> {
     let mut kad = kad::Behaviour::with_config(peer, MemoryStore::new(peer), config);
     kad.set_mode(Some(kad::Mode::Server));
     kad
-}
-
-/// Builds the swarm. Needs a tokio runtime around it.
-pub(super) fn swarm(keypair: &Keypair, options: &Options) -> Result<Swarm<Behaviour>, DriverError> {
-    let transport = || {
-        let mut muxer = yamux::Config::default();
-        muxer.set_max_num_streams(MUXED_STREAMS_MAX);
-        let tcp = SwarmBuilder::with_existing_identity(keypair.clone()).with_tokio().with_tcp(
-            tcp::Config::default().nodelay(true),
-            noise::Config::new,
-            move || muxer,
-        );
-        let tcp = tcp.map_err(|error| DriverError::Transport { reason: error.to_string() })?;
-        Ok::<_, DriverError>(tcp.with_quic_config(|mut quic| {
-            (quic.max_stream_data, quic.max_connection_data) = QUIC_WINDOWS_BYTES;
-            quic
-        }))
-    };
-    let behaviour = Behaviour::new(keypair, options)?;
-    let config = |config: libp2p::swarm::Config| {
-        config
-            .with_idle_connection_timeout(options.limits.idle_timeout)
-            .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX)
-    };
-    // Names are resolved by the system's resolver. Where there is none, addresses by number still work.
-    match transport()?.with_dns() {
-        Ok(builder) => Ok(sure(builder.with_behaviour(|_| behaviour)).with_swarm_config(config).build()),
-        Err(error) => {
-            tracing::warn!(%error, "no name resolver: `/dns` addresses cannot be dialled");
-            Ok(sure(transport()?.with_behaviour(|_| behaviour)).with_swarm_config(config).build())
-        }
-    }
-}
-
-fn sure<T>(result: Result<T, Infallible>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(never) => match never {},
-    }
 }

@@ -49,20 +49,30 @@ pub(super) fn frame_error(error: &io::Error) -> Option<&FrameError> {
     error.get_ref()?.downcast_ref()
 }
 
+/// A request as it was read: its bytes, or why it is no frame of the protocol. The library keeps errors of reading to
+/// itself; whoever sent the frame is to be held to it.
+pub(super) type ReadRequest = Result<Vec<u8>, FrameError>;
+
 /// Reads and writes frames for all request protocols.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameCodec;
 
 impl request_response::Codec for FrameCodec {
     type Protocol = Protocol;
-    type Request = Vec<u8>;
+    type Request = ReadRequest;
     type Response = Vec<u8>;
 
-    async fn read_request<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<Vec<u8>>
+    async fn read_request<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<ReadRequest>
     where
         T: AsyncRead + Unpin + Send,
     {
-        read_frame(io, protocol.request_bytes_max()).await
+        match read_frame(io, protocol.request_bytes_max()).await {
+            Ok(bytes) => Ok(Ok(bytes)),
+            Err(error) => match frame_error(&error) {
+                Some(broken) => Ok(Err(broken.clone())),
+                None => Err(error),
+            },
+        }
     }
 
     async fn read_response<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<Vec<u8>>
@@ -72,11 +82,11 @@ impl request_response::Codec for FrameCodec {
         read_frame(io, protocol.response_bytes_max()).await
     }
 
-    async fn write_request<T>(&mut self, protocol: &Protocol, io: &mut T, request: Vec<u8>) -> io::Result<()>
+    async fn write_request<T>(&mut self, protocol: &Protocol, io: &mut T, request: ReadRequest) -> io::Result<()>
     where
         T: AsyncWrite + Unpin + Send,
     {
-        write_frame(io, &request, protocol.request_bytes_max()).await
+        write_frame(io, &request?, protocol.request_bytes_max()).await
     }
 
     async fn write_response<T>(&mut self, protocol: &Protocol, io: &mut T, response: Vec<u8>) -> io::Result<()>

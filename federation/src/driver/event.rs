@@ -1,15 +1,16 @@
 //! What the driver tells the shell, and the bounded way out.
 
 use std::collections::VecDeque;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use libp2p::gossipsub::MessageId;
-use libp2p::{Multiaddr, request_response};
+use libp2p::{Multiaddr, PeerId, request_response};
 use plumb_core::identity::NodeId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use super::protocol::Protocol;
+use super::status::DialFailure;
 
 /// Places of the event channel that requests and gossip leave free, so that a flood of them does not keep the shell
 /// from hearing who came and went.
@@ -21,6 +22,7 @@ const BACKLOG_MAX: usize = 256;
 /// The right to answer one inbound request. Dropping it drops the request: the peer sees its stream end.
 #[derive(Debug)]
 pub struct RequestToken {
+    pub(super) peer: PeerId,
     pub(super) protocol: Protocol,
     pub(super) channel: request_response::ResponseChannel<Vec<u8>>,
     /// Its share of the bytes that may wait for answers; given back when the token goes.
@@ -44,12 +46,20 @@ impl RequestToken {
 pub struct GossipId(pub(super) MessageId);
 
 /// Why a connection was closed by the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusalReason {
     /// It asked for something before it said hello.
+    #[error("it asked by {0} before it said who it is")]
     RequestBeforeHello(Protocol),
     /// It was not admitted in time.
+    #[error("it showed no certificate in time")]
     NotAdmittedInTime,
+    /// It broke the rules too often.
+    #[error("rate limited: it asked too much or sent what is no request, and is excluded for {} s", pause.as_secs())]
+    Excluded {
+        /// For how long no connection is made with it.
+        pause: Duration,
+    },
 }
 
 /// Something happened on the network.
@@ -100,8 +110,10 @@ pub enum NetworkEvent {
     DialFailed {
         /// The address, as it was given.
         addr: Multiaddr,
-        /// Why, for people.
-        reason: String,
+        /// Why.
+        reason: DialFailure,
+        /// How often it failed since somebody there was last admitted.
+        failures: u32,
     },
     /// A node broke the rules of admission; its connections are being closed, and `Disconnected` follows.
     Refused {
@@ -110,25 +122,6 @@ pub enum NetworkEvent {
         /// Why.
         reason: RefusalReason,
     },
-}
-
-/// What is known of a connected node.
-#[derive(Clone, Debug)]
-pub struct PeerStatus {
-    /// Who.
-    pub node: NodeId,
-    /// The far ends of its connections.
-    pub addrs: Vec<Multiaddr>,
-    /// Where it says that it listens. Its own claim.
-    pub listen_addrs: Vec<Multiaddr>,
-    /// Whether the shell admitted it.
-    pub admitted: bool,
-    /// The last measured round trip.
-    pub rtt: Option<Duration>,
-    /// What it calls its program. Its own claim, cut to a sane length.
-    pub agent: Option<String>,
-    /// When its first connection came up.
-    pub connected_since: SystemTime,
 }
 
 /// The receiver is gone: nobody listens any more.

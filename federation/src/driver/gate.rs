@@ -4,11 +4,14 @@
 //! connection's handler. Until the peer is admitted, the handler is not polled, so nothing is written (an
 //! un-admitted peer does not even learn which topics we follow), and streams that arrive are not read:
 //!
-//! | standing | request protocols | gossip, Kademlia |
+//! | standing | request protocols | gossip, Kademlia, relay, hole punching, reachability |
 //! | --- | --- | --- |
 //! | stranger: no hello yet | refused, and the connection is closed | waits, unread |
 //! | introduced: a hello is under way | waits, unread | waits, unread |
 //! | admitted | served | served |
+//!
+//! So what a stranger can speak is `/plumb/hello/1`, identify and ping, and nothing else. Relaying needs no exception:
+//! a relay serves those whom it has admitted, both the one behind it and the one who calls.
 //!
 //! Waiting is not leniency. Two honest nodes admit each other at slightly different moments, and the one that is
 //! first may already speak; gossip even announces its topics only once, right after connecting. Were that refused,
@@ -19,7 +22,7 @@ mod handler;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
 use libp2p::core::Endpoint;
@@ -69,6 +72,23 @@ impl SharedStanding {
     }
 }
 
+/// Whether a connection is its peer's first, which is kept while it is idle.
+///
+/// Further ones come from two nodes that dial each other at once, from a probe of reachability, or from a relayed
+/// connection that became a direct one. They end when nobody uses them, and the next one steps in when the first ends.
+#[derive(Clone, Debug, Default)]
+struct Principal(Arc<AtomicBool>);
+
+impl Principal {
+    fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// What a gate does with streams of those who are not admitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Door {
@@ -89,7 +109,19 @@ pub(super) enum GatedEvent<E> {
 
 struct Visitor {
     standing: SharedStanding,
-    connections: Vec<ConnectionId>,
+    connections: Vec<(ConnectionId, Principal)>,
+}
+
+impl Visitor {
+    /// There is one principal connection as long as there is any. The one that became it now, if one did.
+    fn appoint(&self) -> Option<ConnectionId> {
+        if self.connections.iter().any(|(_, principal)| principal.get()) {
+            return None;
+        }
+        let (connection, principal) = self.connections.first()?;
+        principal.set();
+        Some(*connection)
+    }
 }
 
 /// What a gated behaviour asks of the swarm.
@@ -100,9 +132,9 @@ pub(super) struct Gated<B: NetworkBehaviour> {
     inner: B,
     door: Door,
     visitors: HashMap<PeerId, Visitor>,
-    /// First connections of peers that are not established yet.
-    arriving: HashMap<ConnectionId, SharedStanding>,
-    /// At most one per rise of a connection's standing.
+    /// Connections that are not established yet.
+    arriving: HashMap<ConnectionId, (SharedStanding, Principal)>,
+    /// At most one per rise of a connection's standing, and one per connection that ends.
     pending: VecDeque<Ask<B>>,
 }
 
@@ -121,21 +153,22 @@ impl<B: NetworkBehaviour> Gated<B> {
         if !visitor.standing.raise(standing) {
             return;
         }
-        for connection in &visitor.connections {
-            self.pending.push_back(ToSwarm::NotifyHandler {
-                peer_id: peer,
-                handler: NotifyHandler::One(*connection),
-                event: HandlerIn::LookAgain,
-            });
+        let connections: Vec<ConnectionId> = visitor.connections.iter().map(|(connection, _)| *connection).collect();
+        for connection in connections {
+            self.look_again(peer, connection);
         }
     }
 
+    fn look_again(&mut self, peer_id: PeerId, connection: ConnectionId) {
+        let handler = NotifyHandler::One(connection);
+        self.pending.push_back(ToSwarm::NotifyHandler { peer_id, handler, event: HandlerIn::LookAgain });
+    }
+
     fn handler(&mut self, connection: ConnectionId, peer: &PeerId, inner: THandler<B>) -> GatedHandler<THandler<B>> {
-        let standing = match self.visitors.get(peer) {
-            Some(visitor) => visitor.standing.clone(),
-            None => self.arriving.entry(connection).or_default().clone(),
-        };
-        GatedHandler::new(inner, self.door, standing)
+        let standing = self.visitors.get(peer).map(|visitor| visitor.standing.clone()).unwrap_or_default();
+        let principal = Principal::default();
+        self.arriving.insert(connection, (standing.clone(), principal.clone()));
+        GatedHandler::new(inner, self.door, standing, principal)
     }
 }
 
@@ -188,19 +221,22 @@ impl<B: NetworkBehaviour> NetworkBehaviour for Gated<B> {
     fn on_swarm_event(&mut self, event: FromSwarm) {
         match &event {
             FromSwarm::ConnectionEstablished(established) => {
-                let standing = self.arriving.remove(&established.connection_id).unwrap_or_default();
+                let (standing, principal) = self.arriving.remove(&established.connection_id).unwrap_or_default();
                 let visitor =
                     self.visitors.entry(established.peer_id).or_insert(Visitor { standing, connections: Vec::new() });
-                visitor.connections.push(established.connection_id);
+                visitor.connections.push((established.connection_id, principal));
+                visitor.appoint();
             }
             // Another behaviour denied the connection after its handler was made.
             FromSwarm::ListenFailure(failure) => drop(self.arriving.remove(&failure.connection_id)),
             FromSwarm::DialFailure(failure) => drop(self.arriving.remove(&failure.connection_id)),
             FromSwarm::ConnectionClosed(closed) => {
                 if let Some(visitor) = self.visitors.get_mut(&closed.peer_id) {
-                    visitor.connections.retain(|connection| *connection != closed.connection_id);
+                    visitor.connections.retain(|(connection, _)| *connection != closed.connection_id);
                     if visitor.connections.is_empty() {
                         self.visitors.remove(&closed.peer_id);
+                    } else if let Some(connection) = visitor.appoint() {
+                        self.look_again(closed.peer_id, connection);
                     }
                 }
             }

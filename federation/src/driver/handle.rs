@@ -9,8 +9,9 @@ use libp2p::Multiaddr;
 use plumb_core::identity::NodeId;
 use tokio::sync::{mpsc, oneshot};
 
-use super::event::{GossipId, PeerStatus, RequestToken};
+use super::event::{GossipId, RequestToken};
 use super::protocol::Protocol;
+use super::status::{NetworkStatus, PeerStatus};
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,6 +139,7 @@ pub(super) enum Command {
     Unblock { node: NodeId, reply: Reply<()> },
     ListenAddrs { reply: Reply<Vec<Multiaddr>> },
     Peers { reply: Reply<Vec<PeerStatus>> },
+    Status { reply: Reply<NetworkStatus> },
     Shutdown { reply: Reply<()> },
 }
 
@@ -213,13 +215,13 @@ impl NetworkHandle {
         self.ask(|reply| Command::Close { node, reply }).await.ok_or(CommandError::Stopped)
     }
 
-    /// Closes all connections to a node and dials it no more, unless [`NetworkHandle::dial`] is called again. The
+    /// Closes all connections to a node, ends what is under way with it, and dials it no more, unless [`NetworkHandle::dial`] is called again. The
     /// node itself may come back.
     pub async fn disconnect(&self, node: NodeId) -> Result<(), CommandError> {
         self.ask(|reply| Command::Disconnect { node, reply }).await.ok_or(CommandError::Stopped)
     }
 
-    /// Closes all connections to a node and makes none, in either direction, until [`NetworkHandle::unblock`] or the
+    /// Closes all connections to a node, ends what is under way with it, and makes none, in either direction, until [`NetworkHandle::unblock`] or the
     /// end of this network.
     pub async fn block(&self, node: NodeId) -> Result<(), CommandError> {
         self.ask(|reply| Command::Block { node, reply }).await.unwrap_or(Err(CommandError::Stopped))
@@ -238,6 +240,11 @@ impl NetworkHandle {
     /// The connected nodes, in the order of their keys. Empty once the driver has ended.
     pub async fn peers(&self) -> Vec<PeerStatus> {
         self.ask(|reply| Command::Peers { reply }).await.unwrap_or_default()
+    }
+
+    /// Everything that an operator wants to know: who is there, who is not, and why. Empty once the driver has ended.
+    pub async fn status(&self) -> NetworkStatus {
+        self.ask(|reply| Command::Status { reply }).await.unwrap_or_default()
     }
 
     /// Closes all connections and ends the driver; returns when it has ended.

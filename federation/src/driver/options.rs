@@ -5,6 +5,8 @@ use std::time::Duration;
 use libp2p::Multiaddr;
 use libp2p::multiaddr::multiaddr;
 
+pub use super::rate::REQUESTS_PER_SECOND;
+
 /// Connections in all. Each costs a task and some hundred kilobytes of windows; a federation has tens of nodes.
 pub const CONNECTIONS_MAX: u32 = 128;
 
@@ -14,9 +16,9 @@ pub const CONNECTIONS_INCOMING_MAX: u32 = 96;
 /// Handshakes under way in each direction; past it, new ones are turned away.
 pub const CONNECTIONS_PENDING_MAX: u32 = 64;
 
-/// Connections per peer. Two, because two nodes that dial each other at once get two, and closing one of them from
-/// both sides at once would leave none.
-pub const CONNECTIONS_PER_PEER_MAX: u32 = 2;
+/// Connections per peer. Two nodes that dial each other at once get two, and closing one of them from both sides at
+/// once would leave none; a third is a direct one beside a relayed one, or a probe of reachability.
+pub const CONNECTIONS_PER_PEER_MAX: u32 = 3;
 
 /// Streams per connection and request protocol, both directions together. Half of them are for our own requests.
 pub const STREAMS_PER_PEER_MAX: usize = 32;
@@ -36,8 +38,19 @@ pub const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first pause before an address is dialled again.
 pub const REDIAL_DELAY_MIN: Duration = Duration::from_millis(500);
 
-/// The longest pause before an address is dialled again.
-pub const REDIAL_DELAY_MAX: Duration = Duration::from_secs(60);
+/// The longest pause before an address is dialled again. It is also how long a healed network may stay unnoticed, so it
+/// is short: a dial that leads nowhere is a few packets, and no more than sixteen are under way.
+pub const REDIAL_DELAY_MAX: Duration = Duration::from_secs(15);
+
+/// How often a connection is tried with a ping.
+pub const PING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long a ping may take before its connection counts as dead: many round trips of the slowest links, with losses.
+/// TCP alone may take a quarter of an hour to notice that the other end is gone.
+pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long after its start a node has itself dialled back by peers.
+pub const PROBE_DELAY: Duration = Duration::from_secs(15);
 
 /// The largest gossip message: the largest that [`crate::wire`] makes.
 pub const GOSSIP_BYTES_MAX: usize = crate::wire::gossip::MESSAGE_BYTES_MAX;
@@ -72,6 +85,14 @@ pub struct Limits {
     pub redial_delay_min: Duration,
     /// [`REDIAL_DELAY_MAX`]
     pub redial_delay_max: Duration,
+    /// [`PING_INTERVAL`]
+    pub ping_interval: Duration,
+    /// [`PING_TIMEOUT`]
+    pub ping_timeout: Duration,
+    /// [`PROBE_DELAY`]
+    pub probe_delay: Duration,
+    /// [`REQUESTS_PER_SECOND`]
+    pub requests_per_second: u32,
     /// [`GOSSIP_BYTES_MAX`]
     pub gossip_bytes_max: usize,
     /// [`EVENTS_MAX`]; at least [`super::event::LIFECYCLE_RESERVE`] and one more.
@@ -90,6 +111,10 @@ impl Default for Limits {
             admission_timeout: ADMISSION_TIMEOUT,
             redial_delay_min: REDIAL_DELAY_MIN,
             redial_delay_max: REDIAL_DELAY_MAX,
+            ping_interval: PING_INTERVAL,
+            ping_timeout: PING_TIMEOUT,
+            probe_delay: PROBE_DELAY,
+            requests_per_second: REQUESTS_PER_SECOND,
             gossip_bytes_max: GOSSIP_BYTES_MAX,
             events_max: EVENTS_MAX,
         }
@@ -99,14 +124,22 @@ impl Default for Limits {
 /// What a network is started with.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to listen: TCP (`/ip4/../tcp/..`) and QUIC (`/ip4/../udp/../quic-v1`) addresses.
+    /// Where to listen: TCP (`/ip4/../tcp/..`) and QUIC (`/ip4/../udp/../quic-v1`) addresses, and relays to listen
+    /// through (`/../p2p/RELAY/p2p-circuit`). A relay is asked once it is admitted, and again whenever it was lost.
     pub listen: Vec<Multiaddr>,
+    /// Addresses at which others reach this node though it does not listen there itself, such as that of a router which
+    /// forwards a port.
+    pub announce: Vec<Multiaddr>,
     /// Peers to connect to from the start, and again whenever they are lost. Best with a `/p2p/` part, so that
     /// nobody else can answer in their place.
     pub bootstrap: Vec<Multiaddr>,
     /// Whether to find and announce nodes on the local network by multicast. Off unless asked for: it tells the
     /// whole network segment that a node is here.
     pub mdns: bool,
+    /// Nodes that are blocked from the start.
+    pub blocked: Vec<plumb_core::identity::NodeId>,
+    /// Whether admitted peers may be reached through this node.
+    pub relay: bool,
     /// The limits.
     pub limits: Limits,
 }
@@ -116,8 +149,11 @@ impl Default for Options {
         let loopback = std::net::Ipv4Addr::LOCALHOST;
         Options {
             listen: vec![multiaddr!(Ip4(loopback), Tcp(0u16)), multiaddr!(Ip4(loopback), Udp(0u16), QuicV1)],
+            announce: Vec::new(),
             bootstrap: Vec::new(),
             mdns: false,
+            blocked: Vec::new(),
+            relay: false,
             limits: Limits::default(),
         }
     }

@@ -8,8 +8,10 @@ use libp2p::{Multiaddr, PeerId, identify};
 use plumb_core::identity::NodeId;
 use tokio::time::Instant;
 
-use super::event::PeerStatus;
 use super::protocol::Protocol;
+use super::rate::Allowance;
+use super::reach::is_relayed;
+use super::status::PeerStatus;
 
 /// How many of the addresses that a peer claims are kept.
 const LISTEN_ADDRS_MAX: usize = 16;
@@ -25,9 +27,15 @@ pub(super) struct Peer {
     pub(super) announced: bool,
     /// Whether its connections are being closed; what it says meanwhile is not reported any more.
     pub(super) closing: bool,
+    /// Answers to its hellos that are on their way: a refusal is to arrive before its connection ends.
+    pub(super) answers_under_way: u32,
+    /// When its connections are closed, if they wait for such an answer.
+    pub(super) closes_at: Option<Instant>,
     /// When it has to be admitted at the latest.
     pub(super) deadline: Instant,
     pub(super) rtt: Option<Duration>,
+    /// What it may still ask for.
+    pub(super) allowance: Allowance,
     connections: Vec<(ConnectionId, Multiaddr)>,
     listen_addrs: Vec<Multiaddr>,
     agent: Option<String>,
@@ -37,14 +45,17 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(node: NodeId, deadline: Instant) -> Peer {
+    pub(super) fn new(node: NodeId, deadline: Instant, allowance: Allowance) -> Peer {
         Peer {
             node,
             admitted: false,
             announced: false,
             closing: false,
+            answers_under_way: 0,
+            closes_at: None,
             deadline,
             rtt: None,
+            allowance,
             connections: Vec::new(),
             listen_addrs: Vec::new(),
             agent: None,
@@ -91,12 +102,20 @@ impl Peer {
         *slots = slots.saturating_sub(1);
     }
 
-    fn status(&self) -> PeerStatus {
+    /// Its connections that lead through a relay, if it has a direct one as well.
+    pub(super) fn superseded(&self) -> Vec<ConnectionId> {
+        let (relayed, direct): (Vec<_>, Vec<_>) = self.connections.iter().partition(|(_, addr)| is_relayed(addr));
+        if direct.is_empty() { Vec::new() } else { relayed.iter().map(|(connection, _)| *connection).collect() }
+    }
+
+    fn status(&self, score: u32) -> PeerStatus {
         PeerStatus {
             node: self.node,
             addrs: self.connections.iter().map(|(_, addr)| addr.clone()).collect(),
             listen_addrs: self.listen_addrs.clone(),
             admitted: self.admitted,
+            is_relayed: self.connections.iter().all(|(_, addr)| is_relayed(addr)),
+            score,
             rtt: self.rtt,
             agent: self.agent.clone(),
             connected_since: self.connected_since,
@@ -123,8 +142,14 @@ impl Peers {
         self.0.iter().filter(|(_, peer)| overdue(peer)).map(|(id, _)| *id).collect()
     }
 
-    pub(super) fn status(&self) -> Vec<PeerStatus> {
-        let mut status: Vec<PeerStatus> = self.0.values().map(Peer::status).collect();
+    /// Those whose last answer has had its time.
+    pub(super) fn leaving(&self, now: Instant) -> Vec<PeerId> {
+        self.0.iter().filter(|(_, peer)| peer.closes_at.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect()
+    }
+
+    /// `score` says how each behaves.
+    pub(super) fn status(&self, score: impl Fn(&PeerId) -> u32) -> Vec<PeerStatus> {
+        let mut status: Vec<PeerStatus> = self.0.iter().map(|(id, peer)| peer.status(score(id))).collect();
         status.sort_by_key(|peer| peer.node);
         status
     }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::wire::{blocks, hello, log, notice, search};
+use crate::wire::{blocks, hello, log, notice, search, teach};
 
 /// A request protocol. Each has streams of its own, so that traffic of one never waits behind another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,12 +20,14 @@ pub enum Protocol {
     Log,
     /// Notices and their acknowledgements.
     Notice,
+    /// Knowledge that is offered.
+    Teach,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Protocol; 5] =
-        [Protocol::Hello, Protocol::Search, Protocol::Blocks, Protocol::Log, Protocol::Notice];
+    pub const ALL: [Protocol; 6] =
+        [Protocol::Hello, Protocol::Search, Protocol::Blocks, Protocol::Log, Protocol::Notice, Protocol::Teach];
 
     /// Its name in the negotiation. Another number is another protocol.
     pub const fn name(self) -> &'static str {
@@ -35,6 +37,7 @@ impl Protocol {
             Protocol::Blocks => blocks::PROTOCOL,
             Protocol::Log => log::PROTOCOL,
             Protocol::Notice => notice::PROTOCOL,
+            Protocol::Teach => teach::PROTOCOL,
         }
     }
 
@@ -46,6 +49,7 @@ impl Protocol {
             Protocol::Blocks => blocks::REQUEST_BYTES_MAX,
             Protocol::Log => log::FRAME_BYTES_MAX,
             Protocol::Notice => notice::REQUEST_BYTES_MAX,
+            Protocol::Teach => teach::REQUEST_BYTES_MAX,
         }
     }
 
@@ -57,6 +61,7 @@ impl Protocol {
             Protocol::Blocks => blocks::RESPONSE_BYTES_MAX,
             Protocol::Log => log::FRAME_BYTES_MAX,
             Protocol::Notice => notice::RESPONSE_BYTES_MAX,
+            Protocol::Teach => teach::RESPONSE_BYTES_MAX,
         }
     }
 
@@ -85,7 +90,17 @@ mod tests {
     #[test]
     fn names_are_those_of_the_design_and_places_are_their_own() {
         let names = Protocol::ALL.map(Protocol::name);
-        assert_eq!(names, ["/plumb/hello/1", "/plumb/search/1", "/plumb/blocks/1", "/plumb/log/1", "/plumb/notice/1"]);
+        assert_eq!(
+            names,
+            [
+                "/plumb/hello/1",
+                "/plumb/search/1",
+                "/plumb/blocks/1",
+                "/plumb/log/1",
+                "/plumb/notice/1",
+                "/plumb/teach/1"
+            ]
+        );
         for (place, protocol) in Protocol::ALL.into_iter().enumerate() {
             assert_eq!(protocol.index(), place);
         }

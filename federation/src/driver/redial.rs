@@ -12,6 +12,8 @@ use libp2p::multiaddr::Protocol as Part;
 use libp2p::{Multiaddr, PeerId};
 use tokio::time::Instant;
 
+use super::status::{AddressStatus, DialFailure, Trying};
+
 /// How many addresses the book holds. A node has a handful of bootstrap peers and some hundred known ones.
 pub const ADDRESSES_MAX: usize = 512;
 
@@ -39,8 +41,15 @@ enum State {
 struct Entry {
     /// Who answers there: told by the address itself, or learned from the first connection.
     peer: Option<PeerId>,
-    /// Attempts since the peer was last admitted.
+    /// Attempts since the peer was last admitted; they set the pause.
     failures: u32,
+    /// Dials that came to nothing since the peer was last admitted.
+    unanswered: u32,
+    /// Whether it was admitted since it connected.
+    is_settled: bool,
+    /// Why the last one failed, if the address itself did not answer.
+    last_failure: Option<DialFailure>,
+    tried_at: Option<Instant>,
     state: State,
 }
 
@@ -70,7 +79,16 @@ impl RedialBook {
             return Err(BookFull);
         }
         let state = if connected { State::Connected } else { State::Waiting { until: now } };
-        self.entries.insert(addr.clone(), Entry { peer: peer_in(&addr), failures: 0, state });
+        let entry = Entry {
+            peer: peer_in(&addr),
+            failures: 0,
+            unanswered: 0,
+            is_settled: false,
+            last_failure: None,
+            tried_at: None,
+            state,
+        };
+        self.entries.insert(addr, entry);
         Ok(())
     }
 
@@ -84,33 +102,84 @@ impl RedialBook {
             }
             if matches!(entry.state, State::Waiting { until } if until <= now) {
                 entry.state = State::Dialling;
+                entry.tried_at = Some(now);
                 due.push(addr.clone());
             }
         }
         due
     }
 
-    /// A dial came to nothing.
-    pub(super) fn failed(&mut self, addr: &Multiaddr, now: Instant, jitter_permille: u32) {
+    /// A dial came to nothing; `why` is the address's own fault, if it is. How often that happened since
+    /// the peer behind it was last admitted.
+    pub(super) fn failed(
+        &mut self,
+        addr: &Multiaddr,
+        why: Option<DialFailure>,
+        now: Instant,
+        jitter_permille: u32,
+    ) -> u32 {
         let (min, max) = (self.delay_min, self.delay_max);
-        if let Some(entry) = self.entries.get_mut(addr)
-            && entry.state == State::Dialling
-        {
-            entry.pause(now, min, max, jitter_permille);
+        let Some(entry) = self.entries.get_mut(addr).filter(|entry| entry.state == State::Dialling) else { return 0 };
+        entry.pause(now, min, max, jitter_permille);
+        entry.last_failure = why.or(entry.last_failure.take());
+        entry.unanswered = entry.unanswered.saturating_add(1);
+        entry.unanswered
+    }
+
+    /// Whether the address is in the book.
+    pub(super) fn contains(&self, addr: &Multiaddr) -> bool {
+        self.entries.contains_key(addr)
+    }
+
+    /// The network works again: an address answered that had not for some time. What waits long is tried soon, spread
+    /// over `within` by its place, as the cause was most likely the same.
+    pub(super) fn hurry(&mut self, now: Instant, within: Duration) {
+        let n = u32::try_from(self.entries.len()).unwrap_or(u32::MAX).max(1);
+        for (place, entry) in (1u32..).zip(self.entries.values_mut()) {
+            let soon = now + within.saturating_mul(place) / n;
+            if let State::Waiting { until } = &mut entry.state {
+                *until = soon.min(*until);
+            }
         }
     }
 
-    /// A peer is connected; `dialled` is the address of the book that led to it, if one did.
-    pub(super) fn connected(&mut self, peer: PeerId, dialled: Option<&Multiaddr>) {
+    /// Every address as an operator sees it.
+    pub(super) fn status(&self, now: Instant) -> impl Iterator<Item = (Option<PeerId>, AddressStatus)> {
+        self.entries.iter().map(move |(addr, entry)| {
+            let trying = match entry.state {
+                State::Waiting { until } => Trying::In(until.saturating_duration_since(now)),
+                State::Dialling => Trying::Now,
+                State::Connected => Trying::Connected,
+            };
+            let status = AddressStatus {
+                addr: addr.clone(),
+                node: None,
+                failures: entry.unanswered,
+                last_failure: entry.last_failure.clone(),
+                last_tried: entry.tried_at.map(|at| now.saturating_duration_since(at)),
+                trying,
+            };
+            (entry.peer, status)
+        })
+    }
+
+    /// A peer is connected; `dialled` is the address of the book that led to it, if one did. Whether that address had
+    /// failed before.
+    pub(super) fn connected(&mut self, peer: PeerId, dialled: Option<&Multiaddr>) -> bool {
+        let mut had_failed = false;
         if let Some(entry) = dialled.and_then(|addr| self.entries.get_mut(addr)) {
             entry.peer = Some(peer);
             entry.state = State::Connected;
+            entry.is_settled = false;
+            had_failed = entry.last_failure.as_ref().is_some_and(|failure| *failure != DialFailure::Dropped);
         }
         for entry in self.of(peer) {
             if entry.state != State::Dialling {
                 entry.state = State::Connected;
+                entry.is_settled = false;
             }
         }
+        had_failed
     }
 
     /// The last connection of a peer is gone.
@@ -118,6 +187,10 @@ impl RedialBook {
         let (min, max) = (self.delay_min, self.delay_max);
         for entry in self.of(peer) {
             if entry.state == State::Connected {
+                if !entry.is_settled {
+                    entry.last_failure = Some(DialFailure::Dropped);
+                    entry.unanswered = entry.unanswered.saturating_add(1);
+                }
                 entry.pause(now, min, max, jitter_permille);
             }
         }
@@ -127,6 +200,9 @@ impl RedialBook {
     pub(super) fn settled(&mut self, peer: PeerId) {
         for entry in self.of(peer) {
             entry.failures = 0;
+            entry.unanswered = 0;
+            entry.is_settled = true;
+            entry.last_failure = None;
         }
     }
 
@@ -184,13 +260,13 @@ mod tests {
         for expected in [100, 200, 400, 800, 1000, 1000] {
             assert_eq!(book.due(now), [addr(1)]);
             assert!(book.due(now).is_empty(), "one dial at a time");
-            book.failed(&addr(1), now, 0);
+            book.failed(&addr(1), None, now, 0);
             let pause = Duration::from_millis(expected);
             assert!(book.due(now + pause - Duration::from_millis(1)).is_empty());
             now += pause;
         }
         assert_eq!(book.due(now), [addr(1)]);
-        book.failed(&addr(1), now, JITTER_PERMILLE_MAX * 2);
+        book.failed(&addr(1), None, now, JITTER_PERMILLE_MAX * 2);
         assert_eq!(book.due(now + MAX * 3 / 4), [addr(1)]);
     }
 
@@ -231,10 +307,41 @@ mod tests {
         let (mut book, now) = (book(), Instant::now());
         book.add(addr(1), false, now).unwrap();
         book.due(now);
-        book.failed(&addr(1), now, 0);
+        book.failed(&addr(1), None, now, 0);
         assert!(book.due(now).is_empty());
         book.add(addr(1), false, now).unwrap();
         assert_eq!(book.due(now), [addr(1)]);
+    }
+
+    #[test]
+    fn one_answer_hurries_the_others_and_the_reason_of_a_failure_is_kept() {
+        let (mut book, now) = (RedialBook::new(MIN, MAX * 100), Instant::now());
+        for port in 1..=4 {
+            book.add(addr(port), false, now).unwrap();
+        }
+        let mut failures = 0;
+        let mut at = now;
+        while failures < 9 {
+            at += MAX * 100;
+            for due in book.due(at) {
+                failures = book.failed(&due, Some(DialFailure::ConnectionRefused), at, 0);
+            }
+        }
+        assert!(book.due(at + MAX).is_empty(), "they wait long");
+        book.hurry(at, MAX);
+        assert_eq!(book.due(at + MAX / 4).len(), 1, "they are spread");
+        assert_eq!(book.due(at + MAX).len(), 3);
+        let peer = PeerId::random();
+        assert!(book.connected(peer, Some(&addr(1))), "it had failed");
+        book.disconnected(peer, at, 0);
+        let dropped = book.status(at).next().map(|(_, status)| status.last_failure);
+        assert_eq!(dropped, Some(Some(DialFailure::Dropped)), "it answered, and did not admit us");
+        book.connected(peer, Some(&addr(1)));
+        book.settled(peer);
+        let status: Vec<AddressStatus> = book.status(at).map(|(_, status)| status).collect();
+        assert_eq!((status[0].trying, status[0].last_failure.clone()), (Trying::Connected, None));
+        assert_eq!(status[1].last_failure, Some(DialFailure::ConnectionRefused));
+        assert_eq!((status[1].failures, status[1].trying), (9, Trying::Now));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The task: it owns the swarm, waits for whatever comes next, and hands it on.
 
+mod circuits;
 mod commands;
 mod events;
 
@@ -13,23 +14,34 @@ use libp2p::request_response::OutboundRequestId;
 use libp2p::swarm::ConnectionId;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId, Swarm};
+use plumb_core::identity::NodeId;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::DriverError;
 use super::behaviour::Behaviour;
+use super::conduct::{Conduct, Offence};
 use super::event::{NetworkEvent, Outbox, RefusalReason};
-use super::handle::{Command, Reply, RequestError};
+use super::handle::{Command, CommandError, Reply, RequestError};
 use super::options::{HELLO_STREAMS_MAX, INBOUND_BYTES_MAX, Limits};
 use super::peers::Peers;
 use super::protocol::Protocol;
+use super::reach::is_relayed;
 use super::redial::{JITTER_PERMILLE_MAX, RedialBook, peer_in};
+use super::status::DialFailure;
+use circuits::Circuits;
 
 /// How often deadlines and re-dials are looked at. Both are seconds; a fraction of one is exact enough.
 const TICK: Duration = Duration::from_millis(100);
 
+/// When one lost address answers again, all others are tried within this time.
+const HURRY: Duration = Duration::from_secs(2);
+
 /// How long the start waits for the listeners to say where they listen.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a peer that is refused has to hear why.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// How long the end waits for connections to be closed in good order, so that peers learn of it at once.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -47,6 +59,8 @@ pub(super) struct Driver {
     outbox: Outbox,
     peers: Peers,
     book: RedialBook,
+    conduct: Conduct,
+    circuits: Circuits,
     /// Dials of the book that are under way.
     dials: HashMap<ConnectionId, Multiaddr>,
     /// Bounded by the slots of each peer.
@@ -62,6 +76,8 @@ impl Driver {
         Driver {
             book: RedialBook::new(limits.redial_delay_min, limits.redial_delay_max),
             inbound_budget: Arc::new(Semaphore::new(INBOUND_BYTES_MAX)),
+            conduct: Conduct::default(),
+            circuits: Circuits::default(),
             swarm,
             limits,
             outbox,
@@ -76,6 +92,11 @@ impl Driver {
     pub(super) async fn listen(&mut self, addrs: &[Multiaddr]) -> Result<(), DriverError> {
         let mut silent: Vec<(ListenerId, Multiaddr)> = Vec::new();
         for addr in addrs {
+            if let Some(relay) = self.circuits.add(addr, Instant::now()) {
+                // The relay has to admit us first.
+                self.dial(relay).map_err(|source| DriverError::Bootstrap { addr: addr.clone(), source })?;
+                continue;
+            }
             let failed = |reason: String| DriverError::Listen { addr: addr.clone(), reason };
             let id = self.swarm.listen_on(addr.clone()).map_err(|error| failed(error.to_string()))?;
             silent.push((id, addr.clone()));
@@ -103,10 +124,31 @@ impl Driver {
         Ok(())
     }
 
+    /// Tells others of further addresses of this node.
+    pub(super) fn announce(&mut self, addrs: Vec<Multiaddr>) {
+        for addr in addrs {
+            self.swarm.add_external_address(addr);
+        }
+    }
+
+    /// Blocks nodes before the first connection. Of more than the list holds, those that are too many are told of.
+    pub(super) fn block_all(&mut self, nodes: Vec<NodeId>) {
+        for node in nodes {
+            if let Err(error) = self.block(&node) {
+                tracing::error!(%node, %error, "not blocked");
+            }
+        }
+    }
+
     /// Puts the bootstrap peers into the re-dial book.
     pub(super) fn bootstrap(&mut self, addrs: Vec<Multiaddr>) -> Result<(), DriverError> {
         for addr in addrs {
-            self.dial(addr.clone()).map_err(|source| DriverError::Bootstrap { addr, source })?;
+            match self.dial(addr.clone()) {
+                Ok(()) => {}
+                // The operator's word against the operator's word: the newer one holds.
+                Err(CommandError::Blocked) => tracing::warn!(%addr, "a bootstrap peer is blocked"),
+                Err(source) => return Err(DriverError::Bootstrap { addr, source }),
+            }
         }
         Ok(())
     }
@@ -154,6 +196,10 @@ impl Driver {
         for peer in self.peers.overdue(now) {
             self.refuse(peer, RefusalReason::NotAdmittedInTime);
         }
+        for peer in self.peers.leaving(now) {
+            self.hang_up(peer);
+        }
+        self.reserve(now);
         for addr in self.book.due(now) {
             self.dial_now(addr, now);
         }
@@ -180,16 +226,15 @@ impl Driver {
 
     fn dial_failed(&mut self, addr: Multiaddr, error: &libp2p::swarm::DialError, now: Instant) {
         use libp2p::swarm::DialError;
-        self.book.failed(&addr, now, jitter());
-        match error {
-            // Another dial to the same peer is under way, and will tell.
-            DialError::DialPeerConditionFalse(_) | DialError::Aborted => return,
+        let reason = DialFailure::of(error, is_relayed(&addr));
+        let failures = self.book.failed(&addr, reason.clone(), now, jitter());
+        if matches!(error, DialError::LocalPeerId { .. }) {
             // It leads back to this node, and always will.
-            DialError::LocalPeerId { .. } => self.book.forget_addr(&addr),
-            _ => {}
+            self.book.forget_addr(&addr);
         }
-        let reason = events::dial_reason(error);
-        self.outbox.tell(NetworkEvent::DialFailed { addr, reason });
+        if let Some(reason) = reason {
+            self.outbox.tell(NetworkEvent::DialFailed { addr, reason, failures });
+        }
     }
 
     /// Closes a peer's connections and says why, once.
@@ -201,9 +246,44 @@ impl Driver {
         self.hang_up(id);
     }
 
+    /// Notes what a peer did wrong; at the end of all patience it is closed and excluded.
+    fn blame(&mut self, id: PeerId, offence: Offence) {
+        let now = Instant::now();
+        let Some(until) = self.conduct.note(id, offence, now) else { return };
+        self.swarm.behaviour_mut().exclude(id, until);
+        self.refuse(id, RefusalReason::Excluded { pause: until - now });
+    }
+
+    /// Closes a peer's connections as soon as the answer to its hello is out, if one is under way.
+    fn see_off(&mut self, id: PeerId) {
+        match self.peers.get_mut(&id) {
+            Some(peer) if 0 < peer.answers_under_way => {
+                peer.closing = true;
+                peer.closes_at = Some(Instant::now() + LAST_WORD);
+            }
+            _ => self.hang_up(id),
+        }
+    }
+
+    /// The answer to a hello is out, or has failed.
+    fn hello_answered(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.answers_under_way = peer.answers_under_way.saturating_sub(1);
+        if peer.answers_under_way == 0 && peer.closes_at.is_some() {
+            self.hang_up(id);
+        }
+    }
+
+    /// Closes a peer's connections. Whoever waits for an answer of it learns so now, and not when the far end agrees to
+    /// the closing.
     fn hang_up(&mut self, id: PeerId) {
         if let Some(peer) = self.peers.get_mut(&id) {
             peer.closing = true;
+            peer.closes_at = None;
+        }
+        for (_, waiting) in self.waiting.extract_if(|_, waiting| waiting.peer == id) {
+            // Whoever asked may have given up.
+            let _ = waiting.reply.send(Err(RequestError::Closed));
         }
         // Fails only for a peer that is not connected any more.
         let _ = self.swarm.disconnect_peer_id(id);

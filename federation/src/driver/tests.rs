@@ -6,6 +6,9 @@ mod exchange;
 mod gossip;
 mod hostile;
 mod redial;
+mod relay;
+mod removal;
+mod standing;
 
 use std::time::Duration;
 

@@ -36,6 +36,11 @@ const REFUSED: Backoff = Backoff { first: Duration::seconds(300), longest: Durat
 pub enum Standing {
     /// Nothing was heard yet.
     Open,
+    /// It was delivered, and nothing that counts came back. It is owed all the same.
+    Silent {
+        /// Since when.
+        since: Timestamp,
+    },
     /// The holder said no. It is owed all the same.
     Refused {
         /// When.
@@ -189,7 +194,7 @@ impl Delivery {
                 self.peers.entry(peer).or_default();
                 // A new connection is news: what waited for the next try is tried now.
                 self.each_open(&peer, |obligation| {
-                    if obligation.standing == Standing::Open {
+                    if matches!(obligation.standing, Standing::Open | Standing::Silent { .. }) {
                         obligation.n_failures = 0;
                         obligation.retry_at = now;
                     }
@@ -204,7 +209,7 @@ impl Delivery {
             Event::AcknowledgementReceived { acknowledgement } => {
                 self.acknowledged(now, acknowledgement, &mut actions);
             }
-            Event::DeliveryFailed { peer, notice } => self.failed(now, peer, notice, BACKOFF),
+            Event::DeliveryFailed { peer, notice } => self.silent(now, peer, notice, &mut actions),
             Event::Tick => self.tick(now, &mut actions),
         }
         actions
@@ -255,7 +260,7 @@ impl Delivery {
                 // The word of someone else, or for something else, closes what it closes, and not this.
                 let is_it = word.value().notice == notice && *word.signer() == peer;
                 if !is_it {
-                    self.failed(now, peer, notice, BACKOFF);
+                    self.silent(now, peer, notice, actions);
                 }
                 self.acknowledged(now, word, actions);
             }
@@ -270,7 +275,7 @@ impl Delivery {
                 }
             }
             NoticeResponse::Accepted | NoticeResponse::Unknown(_) => {
-                self.failed(now, peer, notice, BACKOFF);
+                self.silent(now, peer, notice, actions);
             }
         }
     }
@@ -299,6 +304,18 @@ impl Delivery {
         self.failed(now, holder, notice, REFUSED);
     }
 
+    /// Nothing that counts came back. The first time is written down: it is since when the holder is silent.
+    fn silent(&mut self, now: Timestamp, holder: NodeId, notice: Cid, actions: &mut Vec<Action>) {
+        if let Some(obligation) = self.open(&holder, &notice)
+            && obligation.standing == Standing::Open
+        {
+            let standing = Standing::Silent { since: now };
+            obligation.standing = standing.clone();
+            actions.push(Action::Record { notice, holder, standing, acknowledgement: None });
+        }
+        self.failed(now, holder, notice, BACKOFF);
+    }
+
     fn failed(&mut self, now: Timestamp, holder: NodeId, notice: Cid, backoff: Backoff) {
         self.land(&holder, &notice);
         let mut random = self.random.child();
@@ -317,7 +334,7 @@ impl Delivery {
                 .map(|(notice, _)| *notice)
                 .collect();
             for notice in late {
-                self.failed(now, peer, notice, BACKOFF);
+                self.silent(now, peer, notice, actions);
             }
             self.send(now, &peer, actions);
         }

@@ -28,7 +28,7 @@ mod serve;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_core::identity::{NodeId, Signed};
-use plumb_core::log::{SignedCheckpoint, leaf_hash};
+use plumb_core::log::{Hash, SignedCheckpoint, leaf_hash};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::trust::{Certificate, Roots};
 
@@ -38,7 +38,7 @@ use crate::wire::log::{Fork, Head, Heads, LogRequest, LogResponse, public_origin
 use crate::wire::log_state::LogState;
 
 use publisher::{Judged, Log};
-pub use serve::page;
+pub use serve::{page, page_from};
 
 /// Most logs that are followed. A federation has hundreds of nodes; past the bound new publishers are not taken up.
 pub const PUBLISHERS_MAX: usize = 4096;
@@ -110,6 +110,11 @@ pub enum Event {
     Published {
         /// The new entries.
         entries: Vec<Vec<u8>>,
+        /// The head with them.
+        checkpoint: SignedCheckpoint,
+    },
+    /// Witnesses cosigned our own head: it is the same head, with more signatures.
+    Cosigned {
         /// The head with them.
         checkpoint: SignedCheckpoint,
     },
@@ -228,6 +233,14 @@ struct Peer {
     n_in_flight: usize,
 }
 
+/// Which two histories a fork shows, whichever of them comes first.
+type ForkId = (NodeId, u64, Hash, Hash);
+
+fn fork_id(fork: &Fork) -> ForkId {
+    let (a, b) = (fork.a.root, fork.b.root);
+    (fork.publisher, fork.size, a.min(b), a.max(b))
+}
+
 /// Follows the logs. One for the whole node.
 #[derive(Clone, Debug)]
 pub struct LogSync {
@@ -236,6 +249,10 @@ pub struct LogSync {
     logs: BTreeMap<NodeId, Log>,
     /// Publishers of which some peer offers more than we hold.
     wanted: BTreeSet<NodeId>,
+    /// Forks that an operator has decided on. They convict nobody a second time.
+    decided: BTreeSet<ForkId>,
+    /// Heads of our own log whose entries an operator has given up, by size and root.
+    given_up: BTreeSet<(u64, Hash)>,
     peers: BTreeMap<NodeId, Peer>,
     next_heads_at: Timestamp,
     random: Random,
@@ -262,7 +279,39 @@ impl LogSync {
         let mut random = Random::from_seed(seed);
         // Nodes that start together do not all exchange heads at the same moment.
         let next_heads_at = now.plus(Duration(random.below(HEADS_EVERY.0)));
-        LogSync { own, roots, logs, wanted: BTreeSet::new(), peers: BTreeMap::new(), next_heads_at, random }
+        LogSync {
+            own,
+            roots,
+            logs,
+            wanted: BTreeSet::new(),
+            decided: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            peers: BTreeMap::new(),
+            next_heads_at,
+            random,
+        }
+    }
+
+    /// An operator has given up the entries that only this head of our own log speaks for: nobody has them any more. It is
+    /// not waited for, and held against nobody here. Also to be told at each start.
+    pub fn give_up(&mut self, checkpoint: &SignedCheckpoint) {
+        let head = checkpoint.checkpoint();
+        self.given_up.insert((head.size, head.root));
+    }
+
+    /// An operator has decided on this fork: it convicts nobody any more, and its publisher is in quarantine for it no
+    /// longer. Its log is followed again from where it is held; should it not continue that, a new fork is proved.
+    pub fn decide(&mut self, fork: &Fork) {
+        self.pass_over(fork);
+        let publisher = fork.publisher;
+        if let Some(log) = self.logs.get_mut(&publisher) {
+            log.end_quarantine();
+        }
+    }
+
+    /// A fork that was decided on before this start.
+    pub fn pass_over(&mut self, fork: &Fork) {
+        self.decided.insert(fork_id(fork));
     }
 
     /// How many entries of a publisher's log are stored.
@@ -333,6 +382,13 @@ impl LogSync {
             }
             Event::GossipReceived { peer, gossip } => self.gossip_received(now, peer, gossip),
             Event::Published { entries, checkpoint } => self.published(entries, checkpoint),
+            Event::Cosigned { checkpoint } => {
+                let own = self.own;
+                if let Some(log) = self.logs.get_mut(&own) {
+                    log.cosigned(checkpoint);
+                }
+                Vec::new()
+            }
             Event::Stored { publisher, size } => {
                 self.stored(&publisher, size);
                 Vec::new()

@@ -214,7 +214,7 @@ impl Node {
                 let publisher = Some(publisher);
                 Ok(vec![self.message(peer, Message::LogResponse { publisher, response })])
             }
-            Message::LogRequest(LogRequest::Unknown(_)) => Ok(Vec::new()),
+            Message::LogRequest(LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_)) => Ok(Vec::new()),
             Message::LogResponse { publisher: None, response: LogResponse::Heads(heads) } => {
                 self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None)
             }

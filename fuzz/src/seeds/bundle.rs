@@ -6,13 +6,15 @@ use std::sync::OnceLock;
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Fingerprint, RawBlock, SourceRecord, SourceTag, chunks_of};
-use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, SealedBundle, seal};
+use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, LoggedAt, SealedBundle, seal};
 use plumb_core::grounding::{Answer, Evidence, compose};
 use plumb_core::identity::{SecretKey, Signed};
 use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
 use plumb_core::measure::Timestamp;
 use plumb_core::retrieval::{Query, TermStats, body_of};
 use plumb_core::trust::{Certificate, VALIDITY_DEFAULT, certify};
+use plumb_federation::wire::log::public_origin;
+use plumb_federation::wire::log_entry::LogEntry;
 
 /// When the bundles of the seeds are sealed.
 pub const SEALED_AT: Timestamp = Timestamp(1_900_000_000_000);
@@ -147,8 +149,22 @@ pub fn sealed(story: &Story) -> (Answer, SealedBundle) {
     (answer, bundle)
 }
 
-/// The bundles of [`stories`].
+/// The same bundle, logged as the first entry of its issuer's public log.
+fn logged(bundle: SealedBundle) -> SealedBundle {
+    let entry = LogEntry::Bundle { cid: bundle.bundle }.encode();
+    let mut log = CompactRange::new();
+    log.append(leaf_hash(&entry));
+    let origin = public_origin(&node().public()).expect("a key is a name");
+    let checkpoint = Checkpoint { origin, size: log.size(), root: log.root() }.sign(&node());
+    bundle.with_log(&LoggedAt::last(&CompactRange::new(), entry, checkpoint)).expect("a seal encodes")
+}
+
+/// The bundles of [`stories`], and the first of them logged.
 pub fn bundles() -> &'static [SealedBundle] {
     static BUNDLES: OnceLock<Vec<SealedBundle>> = OnceLock::new();
-    BUNDLES.get_or_init(|| stories().iter().map(|story| sealed(story).1).collect())
+    BUNDLES.get_or_init(|| {
+        let mut bundles: Vec<SealedBundle> = stories().iter().map(|story| sealed(story).1).collect();
+        bundles.extend(bundles.first().cloned().map(logged));
+        bundles
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use ipld_core::ipld::Ipld;
-use plumb_core::log::SignedCheckpoint;
+use plumb_core::log::{Cosignature, SignedCheckpoint};
 
 use super::{SignedBytes, bundles, golden};
 
@@ -17,6 +17,8 @@ pub struct Found {
     pub envelopes: BTreeSet<Vec<u8>>,
     /// Checkpoints, as signed notes.
     pub checkpoints: BTreeSet<String>,
+    /// Lines of witnesses.
+    pub cosignatures: BTreeSet<String>,
 }
 
 /// Parts of all seeds.
@@ -55,6 +57,11 @@ fn look_through(value: &Ipld, found: &mut Found) {
         Ipld::Bytes(bytes) => look_into(bytes, found),
         Ipld::String(text) if SignedCheckpoint::parse(text).is_ok() => {
             found.checkpoints.insert(text.clone());
+        }
+        Ipld::String(text) => {
+            if let Ok(cosignature) = Cosignature::parse(text) {
+                found.cosignatures.insert(cosignature.to_string());
+            }
         }
         _ => {}
     }

@@ -4,11 +4,13 @@ use std::fmt::Debug;
 
 use ipld_core::ipld::Ipld;
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
-use plumb_core::exchange::{Bundle, Seal};
+use plumb_core::exchange::{Bundle, LoggedAt, Seal};
 use plumb_core::grounding::Answer;
+use plumb_core::measure::Timestamp;
 use plumb_core::notice::{Acknowledgement, Notice, Receipt};
-use plumb_core::retrieval::{Query, body_of};
-use plumb_core::trust::Certificate;
+use plumb_core::propagation::{Hop, Teaching};
+use plumb_core::retrieval::{CollectionSummary, Query, body_of};
+use plumb_core::trust::{Assertion, Certificate};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -77,6 +79,33 @@ impl Block for Acknowledgement {
     const TAG: &'static str = "plumb/acknowledgement/1";
 }
 
+impl Block for LoggedAt {
+    const TAG: &'static str = "plumb/logged/1";
+}
+
+impl Block for CollectionSummary {
+    const TAG: &'static str = "plumb/summary/1";
+    fn check(&self) {
+        for now in [self.issued_at, Timestamp(i64::MIN), Timestamp(i64::MAX)] {
+            if let Err(error) = CollectionSummary::check(self, now) {
+                laws::short(&error);
+            }
+        }
+    }
+}
+
+impl Block for Assertion {
+    const TAG: &'static str = "plumb/assertion/1";
+}
+
+impl Block for Teaching {
+    const TAG: &'static str = "plumb/teaching/1";
+}
+
+impl Block for Hop {
+    const TAG: &'static str = "plumb/hop/1";
+}
+
 fn block<B: Block>(bytes: &[u8]) {
     let value: B = match RawBlock::dag_cbor(bytes.to_vec()).decode() {
         Ok(value) => value,
@@ -109,3 +138,8 @@ pub(super) const CERTIFICATE: Target = of::<Certificate>("block_certificate");
 pub(super) const NOTICE: Target = of::<Notice>("block_notice");
 pub(super) const RECEIPT: Target = of::<Receipt>("block_receipt");
 pub(super) const ACKNOWLEDGEMENT: Target = of::<Acknowledgement>("block_acknowledgement");
+pub(super) const LOGGED: Target = of::<LoggedAt>("block_logged");
+pub(super) const SUMMARY: Target = of::<CollectionSummary>("block_summary");
+pub(super) const ASSERTION: Target = of::<Assertion>("block_assertion");
+pub(super) const TEACHING: Target = of::<Teaching>("block_teaching");
+pub(super) const HOP: Target = of::<Hop>("block_hop");

@@ -47,7 +47,8 @@ pub(super) fn holds(car: &[u8], verified: &Verified) {
     // The seal is signed by nobody, so nothing may stand in it beside what is checked.
     let plain = RawBlock::encode(&read).expect("a seal encodes");
     assert_eq!(plain.cid, verified.root, "a field stands in the seal that nobody signed");
-    for block in verified.blocks.values().filter(|block| block.first().is_some_and(|byte| byte >> 5 == 5)) {
-        laws::canonical(block);
+    let evidence = verified.bundle.evidence.iter().flat_map(|cited| [cited.chunk, cited.source]);
+    for cid in evidence.chain([verified.cid, verified.root, verified.bundle.answer]) {
+        laws::canonical(verified.blocks.get(&cid).expect("what is verified is in the file"));
     }
 }

@@ -12,6 +12,7 @@ use plumb_federation::wire::log_entry::{self, ENTRY_BYTES_MAX, LogEntry};
 use plumb_federation::wire::log_state::{self, LOG_STATE_BYTES_MAX, LogState};
 use plumb_federation::wire::notice::{self, NoticeRequest, NoticeResponse};
 use plumb_federation::wire::search::{self, SearchRequest, SearchResponse, check_hits};
+use plumb_federation::wire::teach::{self, TeachRequest, TeachResponse};
 use plumb_federation::wire::{Unknown, WireError};
 
 use super::{Shape, Target};
@@ -68,6 +69,8 @@ message!(LogRequest of log::PROTOCOL, at most log::FRAME_BYTES_MAX, unknown Unkn
 message!(LogResponse of log::PROTOCOL, at most log::FRAME_BYTES_MAX, unknown Unknown, check log_response);
 message!(NoticeRequest of notice::PROTOCOL, at most notice::REQUEST_BYTES_MAX, unknown Unknown);
 message!(NoticeResponse of notice::PROTOCOL, at most notice::RESPONSE_BYTES_MAX, unknown Unknown);
+message!(TeachRequest of teach::PROTOCOL, at most teach::REQUEST_BYTES_MAX, unknown Unknown);
+message!(TeachResponse of teach::PROTOCOL, at most teach::RESPONSE_BYTES_MAX, unknown Unknown);
 message!(Gossip of gossip::TYPE, at most gossip::MESSAGE_BYTES_MAX);
 message!(LogEntry of log_entry::TYPE, at most ENTRY_BYTES_MAX, unknown Unknown);
 message!(LogState of log_state::TYPE, at most LOG_STATE_BYTES_MAX);
@@ -167,6 +170,8 @@ pub(super) const LOG_REQUEST: Target = of::<LogRequest>("log_request");
 pub(super) const LOG_RESPONSE: Target = of::<LogResponse>("log_response");
 pub(super) const NOTICE_REQUEST: Target = of::<NoticeRequest>("notice_request");
 pub(super) const NOTICE_RESPONSE: Target = of::<NoticeResponse>("notice_response");
+pub(super) const TEACH_REQUEST: Target = of::<TeachRequest>("teach_request");
+pub(super) const TEACH_RESPONSE: Target = of::<TeachResponse>("teach_response");
 pub(super) const GOSSIP: Target = of::<Gossip>("gossip");
 pub(super) const LOG_ENTRY: Target = of::<LogEntry>("log_entry");
 pub(super) const LOG_STATE: Target = of::<LogState>("log_state");
@@ -183,6 +188,8 @@ pub fn refuses_what_is_too_large() {
     at_the_limit::<LogResponse>();
     at_the_limit::<NoticeRequest>();
     at_the_limit::<NoticeResponse>();
+    at_the_limit::<TeachRequest>();
+    at_the_limit::<TeachResponse>();
     at_the_limit::<LogEntry>();
 }
 

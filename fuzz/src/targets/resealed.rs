@@ -128,7 +128,7 @@ fn sealed(bundle: &mut Bundle, evidence: &BTreeMap<Cid, Vec<u8>>, answer: RawBlo
     bundle.answer = answer.cid;
     let signed = Signed::seal(bundle.clone(), &node()).ok()?;
     let (signer, signature) = (*signed.signer(), *signed.signature());
-    let seal = RawBlock::encode(&Seal { tag: SealTag, bundle: signed.cid(), signer, signature }).ok()?;
+    let seal = RawBlock::encode(&Seal { tag: SealTag, bundle: signed.cid(), signer, signature, logged: None }).ok()?;
     let mut blocks = evidence.clone();
     let root = seal.cid;
     for block in [answer, RawBlock::raw(certificate().to_bytes()), signed.block().clone(), seal] {

@@ -3,7 +3,9 @@
 use ipld_core::ipld::Ipld;
 use plumb_core::identity::{Signable, Signed};
 use plumb_core::notice::{Acknowledgement, Notice, Receipt};
-use plumb_core::trust::Certificate;
+use plumb_core::propagation::{Hop, Teaching};
+use plumb_core::retrieval::CollectionSummary;
+use plumb_core::trust::{Assertion, Certificate};
 
 use super::{Shape, Target};
 use crate::laws;
@@ -24,6 +26,10 @@ fn run(bytes: &[u8]) {
         is_taken::<Notice>(bytes),
         is_taken::<Receipt>(bytes),
         is_taken::<Acknowledgement>(bytes),
+        is_taken::<Assertion>(bytes),
+        is_taken::<CollectionSummary>(bytes),
+        is_taken::<Teaching>(bytes),
+        is_taken::<Hop>(bytes),
     ];
     assert!(taken.iter().filter(|taken| **taken).count() <= 1, "one signature passes in two roles");
 }

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json, Query, ServiceConfig};
 use actix_web::{get, post};
-use plumb_actors::federation::{AwaitPeers, BlockPeer, ConnectPeer, ListPeers, PeersView};
+use plumb_actors::federation::{AwaitPeers, BlockPeer, ConnectPeer, ListPeers, PeersView, UnblockPeer};
 use plumb_core::measure::Duration;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,7 +13,7 @@ use crate::serve::{Asker, Body, Operator, Served};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(list).service(connect).service(block);
+    config.service(list).service(connect).service(block).service(unblock);
 }
 
 /// Whether to wait for peers.
@@ -55,7 +55,7 @@ async fn connect(served: Data<Served>, _operator: Operator, body: Body<ConnectRe
     Ok(Json(Done { done: true }))
 }
 
-/// Whom to refuse.
+/// Whom to refuse, or to refuse no more.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockRequest {
@@ -63,10 +63,26 @@ pub struct BlockRequest {
     pub node: String,
 }
 
-/// Closes the connection to a node and refuses it from now on. Operator only.
+/// Closes the connections to a node and refuses it from now on, also after a restart. Operator only.
 #[utoipa::path(tag = "peers", request_body = BlockRequest, responses((status = 200, body = Done), (status = 400, body = Problem), (status = 403, body = Problem)))]
 #[post("/v1/peers/block")]
-async fn block(served: Data<Served>, _operator: Operator, body: Body<BlockRequest>) -> Result<Json<Done>, Problem> {
-    served.node.federation.ask(BlockPeer { node: body.value.node }, WORK).await?;
+async fn block(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    body: Body<BlockRequest>,
+) -> Result<Json<Done>, Problem> {
+    served.node.federation.ask(BlockPeer { by: caller.label(), node: body.value.node }, WORK).await?;
+    Ok(Json(Done { done: true }))
+}
+
+/// Lets a blocked node connect again. Operator only.
+#[utoipa::path(tag = "peers", request_body = BlockRequest, responses((status = 200, body = Done), (status = 400, body = Problem), (status = 403, body = Problem)))]
+#[post("/v1/peers/unblock")]
+async fn unblock(
+    served: Data<Served>,
+    Operator(caller): Operator,
+    body: Body<BlockRequest>,
+) -> Result<Json<Done>, Problem> {
+    served.node.federation.ask(UnblockPeer { by: caller.label(), node: body.value.node }, WORK).await?;
     Ok(Json(Done { done: true }))
 }

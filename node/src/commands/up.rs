@@ -45,6 +45,12 @@ pub struct UpArgs {
     /// Find and announce nodes on the local network
     #[arg(long)]
     mdns: bool,
+    /// Let admitted peers reach each other through this node
+    #[arg(long)]
+    relay: bool,
+    /// A further address at which others reach this node; may be repeated
+    #[arg(long, value_name = "MULTIADDR")]
+    announce: Vec<String>,
     /// How the log on standard error looks
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<logs::Format>,
@@ -65,6 +71,12 @@ impl UpArgs {
         }
         if !self.bootstrap.is_empty() {
             put("--bootstrap", "federation.bootstrap", Value::List(self.bootstrap.clone()));
+        }
+        if !self.announce.is_empty() {
+            put("--announce", "federation.announce", Value::List(self.announce.clone()));
+        }
+        if self.relay {
+            put("--relay", "federation.relay", Value::Flag(true));
         }
         if self.mdns {
             put("--mdns", "federation.mdns", Value::Flag(true));
@@ -149,7 +161,9 @@ async fn ready_view(hosted: &Hosted, config: &Config, socket: PathBuf) -> anyhow
     let begun = tokio::time::Instant::now();
     let peers = loop {
         let peers = hosted.node.federation.ask(ListPeers, QUICK).await?;
-        if peers.listening.len() >= config.federation_listen.len() || begun.elapsed() >= LISTENS_WITHIN {
+        // A relay gives an address only once it has admitted this node.
+        let direct = config.federation_listen.iter().filter(|address| !address.contains("/p2p-circuit")).count();
+        if peers.listening.len() >= direct || begun.elapsed() >= LISTENS_WITHIN {
             break peers;
         }
         tokio::time::sleep(LOOK_EVERY).await;

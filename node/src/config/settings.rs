@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 15] = [
+pub static SETTINGS: [Setting; 24] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
@@ -73,10 +73,17 @@ pub static SETTINGS: [Setting; 15] = [
         "Where `plumb up` answers HTTP. Loopback unless you put TLS in front of it.",
     ),
     setting(
+        "http.did_web",
+        Kind::Text,
+        Preset::Text(""),
+        "The host under which HTTP is reached from outside, such as evidence.example.org. With it this node serves \
+         /.well-known/did.json and signs JSON bundles as did:web of that host; without it, as its did:key.",
+    ),
+    setting(
         "federation.listen",
         Kind::List,
         Preset::List(&["/ip4/127.0.0.1/tcp/7412", "/ip4/127.0.0.1/udp/7412/quic-v1"]),
-        "Where other nodes reach this one, as multiaddresses.",
+        "Where other nodes reach this one, as multiaddresses; /…/p2p/RELAY/p2p-circuit listens through a relay.",
     ),
     setting(
         "federation.bootstrap",
@@ -84,7 +91,55 @@ pub static SETTINGS: [Setting; 15] = [
         Preset::List(&[]),
         "Nodes to connect to from the start, as multiaddresses, best with /p2p/ at the end.",
     ),
+    setting(
+        "federation.announce",
+        Kind::List,
+        Preset::List(&[]),
+        "Addresses at which others reach this node though it does not listen there, such as a router's.",
+    ),
     setting("federation.mdns", Kind::Flag, Preset::Flag(false), "Find and announce nodes on the local network."),
+    setting(
+        "federation.relay",
+        Kind::Flag,
+        Preset::Flag(false),
+        "Whether peers that this node admits may reach each other through it.",
+    ),
+    setting(
+        "federation.requests_per_second",
+        Kind::Number,
+        Preset::Number(500),
+        "Requests of one kind that one peer may send in a second, in the long run.",
+    ),
+    setting(
+        "federation.publish_summary",
+        Kind::Flag,
+        Preset::Flag(false),
+        "Whether other nodes get a signed summary of the public collection (its frequent terms), to choose whom to ask.",
+    ),
+    setting(
+        "federation.share_statistics",
+        Kind::Flag,
+        Preset::Flag(true),
+        "Whether other nodes get the statistics of what they may read. If not, results are fused by rank.",
+    ),
+    setting(
+        "federation.name_person",
+        Kind::Flag,
+        Preset::Flag(false),
+        "Whether a question to other nodes says which person asks, besides role and department.",
+    ),
+    setting(
+        "federation.sync",
+        Kind::Text,
+        Preset::Text("query-only"),
+        "When knowledge is offered to peers: query-only (never by itself), background-sync or real-time-sync.",
+    ),
+    setting(
+        "federation.sync_every_ms",
+        Kind::Number,
+        Preset::Number(300_000),
+        "How often knowledge is offered in the background, in milliseconds.",
+    ),
     setting(
         "policy.restricted_within_department",
         Kind::Flag,
@@ -121,7 +176,7 @@ pub static SETTINGS: [Setting; 15] = [
     setting(
         "log.filter",
         Kind::Text,
-        Preset::Text("info"),
+        Preset::Text("info,libp2p_kad=error"),
         "What is logged: error, warn, info, debug, or by part, such as info,plumb_federation=debug.",
     ),
 ];

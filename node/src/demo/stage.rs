@@ -1,9 +1,8 @@
 //! Where the story plays: homes, running nodes, and the commands that are run in them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,10 +10,10 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
-use super::process::{Outcome, Running, finish, poll};
 use super::report::Report;
+use crate::process::{Outcome, Running, finish, head, json_of, poll, this_program};
 
-/// Longest that a node may take until it is ready, and until a notice or a peer has arrived.
+/// Longest that a notice or a peer may take to arrive.
 const READY_TIME: Duration = Duration::from_secs(60);
 
 /// A node of the story.
@@ -186,22 +185,12 @@ impl Stage {
             ["up", "--http", "127.0.0.1:0", "--listen", "/ip4/127.0.0.1/tcp/0"].map(str::to_string).into();
         args.extend(["--listen".into(), "/ip4/127.0.0.1/udp/0/quic-v1".into()]);
         args.extend(bootstrap.iter().flat_map(|address| ["--bootstrap".to_string(), address.clone()]));
-        args.extend(["--ready-file".into(), ready.display().to_string()]);
         args.extend(["--home".into(), self.home(node).display().to_string()]);
         self.announce(&args.iter().map(String::as_str).collect::<Vec<_>>(), "")?;
 
-        let output = File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
         let mut command = self.command();
-        command.args(&args).stdout(output.try_clone()?).stderr(output);
-        let mut running = Running::start(command)?;
-        let said = poll("a node is ready", READY_TIME, &self.interrupted, || {
-            if let Some(status) = running.ended()? {
-                let log = std::fs::read_to_string(&log).unwrap_or_default();
-                bail!("the node of {} ended with {status} before it was ready: {}", node.department(), tail(&log));
-            }
-            // Half a file is no JSON; the next look finds all of it.
-            Ok(std::fs::read(&ready).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()))
-        })?;
+        command.args(&args);
+        let (running, said) = Running::start_node(command, &log, &ready, &self.interrupted)?;
         let pid = running.pid();
         self.running.insert(node, running);
         self.report.exited(0)?;
@@ -242,16 +231,8 @@ impl Stage {
         finish(command, &self.interrupted)
     }
 
-    /// This program in an environment that knows of no home.
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLUMB_")) {
-            command.env_remove(name);
-        }
-        let elsewhere = self.root.join("elsewhere");
-        command.env("HOME", &elsewhere).env("XDG_DATA_HOME", &elsewhere).current_dir(&elsewhere);
-        command.stdin(Stdio::null());
-        command
+        this_program(&self.program, &self.root.join("elsewhere"))
     }
 
     fn judge(&mut self, outcome: &Outcome, codes: &[i32]) -> anyhow::Result<()> {
@@ -263,22 +244,6 @@ impl Stage {
         let said = if outcome.stderr.trim().is_empty() { &said } else { outcome.stderr.as_str() };
         bail!("a command ended with exit code {} and not {codes:?}: {}", outcome.code, head(said))
     }
-}
-
-fn json_of(outcome: &Outcome) -> anyhow::Result<Value> {
-    serde_json::from_slice(&outcome.stdout)
-        .with_context(|| format!("a command gave no JSON: {}", head(&outcome.stderr)))
-}
-
-/// The beginning of an error, short enough for one message.
-fn head(text: &str) -> String {
-    text.trim().lines().take(8).collect::<Vec<_>>().join("\n")
-}
-
-/// The end of a log, short enough for one message.
-fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(8)..].join("\n")
 }
 
 /// A word as it must stand on a command line.

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use cid::Cid;
 use plumb_core::boundary::{Access, Clause};
-use plumb_core::retrieval::{TermStats, bm25};
+use plumb_core::retrieval::{TermStats, Weights};
 use tantivy::columnar::BytesColumn;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
@@ -88,6 +88,7 @@ pub(super) fn best(
     };
     let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&given, &view.searcher))?;
 
+    let weights = Weights::new(stats);
     let mut top = Top { stats, limit, scores: BinaryHeap::new(), can_prune: given.can_prune };
     let mut kept = Vec::new();
     for segment in view.searcher.segment_readers() {
@@ -102,7 +103,7 @@ pub(super) fn best(
             if worth_a_look {
                 match reading.read(doc) {
                     Ok((tf, n_terms, chunk_ord)) => {
-                        let score = bm25(stats, &tf, n_terms);
+                        let score = weights.score(&tf, n_terms);
                         if top.enter(score) {
                             best_here.push(Reverse(Kept { score, chunk_ord: Reverse(chunk_ord), tf, n_terms }));
                             if best_here.len() > limit {

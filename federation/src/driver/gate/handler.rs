@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use libp2p::swarm::handler::{ConnectionEvent, FullyNegotiatedInbound};
 use libp2p::swarm::{ConnectionHandler, ConnectionHandlerEvent, SubstreamProtocol};
 
-use super::{Door, SharedStanding, Standing};
+use super::{Door, Principal, SharedStanding, Standing};
 
 /// What the behaviour tells the handler.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub(in crate::driver) struct GatedHandler<H: ConnectionHandler> {
     inner: H,
     door: Door,
     standing: SharedStanding,
+    principal: Principal,
     /// Streams that wait for admission, unread; at most `door.waiting_max`.
     waiting: VecDeque<Inbound<H>>,
     /// A refusal that has yet to be reported.
@@ -42,8 +43,8 @@ pub(in crate::driver) struct GatedHandler<H: ConnectionHandler> {
 }
 
 impl<H: ConnectionHandler> GatedHandler<H> {
-    pub(super) fn new(inner: H, door: Door, standing: SharedStanding) -> GatedHandler<H> {
-        GatedHandler { inner, door, standing, waiting: VecDeque::new(), refused: false }
+    pub(super) fn new(inner: H, door: Door, standing: SharedStanding, principal: Principal) -> GatedHandler<H> {
+        GatedHandler { inner, door, standing, principal, waiting: VecDeque::new(), refused: false }
     }
 
     fn on_inbound(&mut self, stream: Inbound<H>) {
@@ -80,10 +81,11 @@ impl<H: ConnectionHandler> ConnectionHandler for GatedHandler<H> {
         self.inner.listen_protocol()
     }
 
-    /// An admitted connection is kept while idle: to close it only means a new handshake and a new hello at the next
-    /// word. Those who are not admitted have a deadline instead.
+    /// An admitted peer's connection is kept while idle: to close it only means a new handshake and a new hello at the
+    /// next word. Those who are not admitted have a deadline instead.
     fn connection_keep_alive(&self) -> bool {
-        self.standing.get() == Standing::Admitted || self.inner.connection_keep_alive()
+        let is_kept = self.principal.get() && self.standing.get() == Standing::Admitted;
+        is_kept || self.inner.connection_keep_alive()
     }
 
     fn poll(

@@ -1,5 +1,6 @@
 //! What the shell tells the driver, carried out.
 
+use libp2p::autonat::v1::NatStatus;
 use libp2p::gossipsub::{self, IdentTopic, MessageAcceptance};
 use libp2p::{Multiaddr, PeerId};
 use plumb_core::identity::NodeId;
@@ -11,6 +12,7 @@ use super::super::handle::{Command, CommandError, PublishError, Reply, RequestEr
 use super::super::keys::{node_of_peer, peer_of_node};
 use super::super::protocol::Protocol;
 use super::super::redial::{ADDRESSES_MAX, peer_in};
+use super::super::status::{AddressStatus, NetworkStatus, PeerStatus, Reachability};
 use super::{Driver, Waiting};
 
 /// How many peers can be blocked. A list that only people and proofs of fraud make longer.
@@ -33,7 +35,7 @@ impl Driver {
             Command::Admit { node, reply } => answer(reply, self.admit(&node)),
             Command::Close { node, reply } => {
                 if let Ok(id) = peer_of_node(&node) {
-                    self.hang_up(id);
+                    self.see_off(id);
                 }
                 answer(reply, ());
             }
@@ -47,7 +49,8 @@ impl Driver {
                 answer(reply, ());
             }
             Command::ListenAddrs { reply } => answer(reply, self.listen_addrs.clone()),
-            Command::Peers { reply } => answer(reply, self.peers.status()),
+            Command::Peers { reply } => answer(reply, self.peer_status(Instant::now())),
+            Command::Status { reply } => answer(reply, self.status(Instant::now())),
             // The loop takes it before it comes here.
             Command::Shutdown { reply } => drop(reply),
         }
@@ -63,7 +66,11 @@ impl Driver {
             if self.swarm.behaviour().is_blocked(&peer) {
                 return Err(CommandError::Blocked);
             }
-            self.swarm.behaviour_mut().welcome(&peer);
+            let behaviour = self.swarm.behaviour_mut();
+            behaviour.welcome(&peer);
+            // Whoever asks for it by name knows what they do.
+            behaviour.forgive(&peer);
+            self.conduct.forgive(&peer);
         }
         let connected = named.is_some_and(|peer| self.swarm.is_connected(&peer));
         self.book
@@ -124,7 +131,16 @@ impl Driver {
         if max < bytes.len() {
             return Err(CommandError::TooLarge { bytes: bytes.len(), max });
         }
+        if let Some(peer) = self.peers.get_mut(&token.peer) {
+            peer.allowance.answered(token.protocol, bytes.len(), Instant::now());
+        }
         let sent = self.swarm.behaviour_mut().send_response(token.protocol, token.channel, bytes);
+        if sent
+            && token.protocol == Protocol::Hello
+            && let Some(peer) = self.peers.get_mut(&token.peer)
+        {
+            peer.answers_under_way += 1;
+        }
         if sent { Ok(()) } else { Err(CommandError::Gone) }
     }
 
@@ -170,6 +186,7 @@ impl Driver {
         behaviour.raise(id, Standing::Admitted);
         behaviour.add_to_table(&id, peer.listen_addrs());
         self.book.settled(id);
+        self.reserve(Instant::now());
         Ok(())
     }
 
@@ -177,12 +194,13 @@ impl Driver {
         let Ok(id) = peer_of_node(node) else { return };
         self.book.forget(id);
         self.swarm.behaviour_mut().dismiss(id);
-        self.hang_up(id);
+        self.see_off(id);
     }
 
-    fn block(&mut self, node: &NodeId) -> Result<(), CommandError> {
+    pub(super) fn block(&mut self, node: &NodeId) -> Result<(), CommandError> {
         let id = peer_of_node(node).map_err(|_| CommandError::NotConnected)?;
         self.disconnect(node);
+        self.hang_up(id);
         if self.swarm.behaviour_mut().block(id, BLOCKED_MAX) {
             Ok(())
         } else {
@@ -193,6 +211,31 @@ impl Driver {
     fn unblock(&mut self, node: &NodeId) {
         if let Ok(id) = peer_of_node(node) {
             self.swarm.behaviour_mut().unblock(id);
+        }
+    }
+}
+
+impl Driver {
+    fn peer_status(&self, now: Instant) -> Vec<PeerStatus> {
+        self.peers.status(|peer| self.conduct.score(peer, now))
+    }
+
+    fn status(&mut self, now: Instant) -> NetworkStatus {
+        let node = |peer: &PeerId| node_of_peer(peer).ok();
+        let named = |(peer, status): (Option<PeerId>, AddressStatus)| AddressStatus {
+            node: peer.as_ref().and_then(node),
+            ..status
+        };
+        NetworkStatus {
+            peers: self.peer_status(now),
+            addresses: self.book.status(now).map(named).collect(),
+            blocked: self.swarm.behaviour().blocked().filter_map(node).collect(),
+            excluded: self.conduct.excluded(now).filter_map(|(peer, at)| Some((node(peer)?, at - now))).collect(),
+            reachability: match self.swarm.behaviour_mut().reachability() {
+                NatStatus::Public(addr) => Reachability::Public(addr),
+                NatStatus::Private => Reachability::Private,
+                NatStatus::Unknown => Reachability::Unknown,
+            },
         }
     }
 }

@@ -4,22 +4,24 @@ use libp2p::core::ConnectedPoint;
 use libp2p::gossipsub::{self, MessageAcceptance, MessageId};
 use libp2p::request_response::{self, InboundRequestId, OutboundFailure, OutboundRequestId, ResponseChannel};
 use libp2p::swarm::dial_opts::DialOpts;
-use libp2p::swarm::{ConnectionId, DialError, SwarmEvent};
-use libp2p::{Multiaddr, PeerId, identify, mdns, ping};
+use libp2p::swarm::{ConnectionId, SwarmEvent};
+use libp2p::{Multiaddr, PeerId, autonat, dcutr, identify, mdns, ping};
 use tokio::time::Instant;
 
 use super::super::behaviour::BehaviourEvent;
-use super::super::codec::{FrameError, frame_error};
+use super::super::codec::{FrameError, ReadRequest, frame_error};
+use super::super::conduct::Offence;
 use super::super::event::{GossipId, NetworkEvent, RefusalReason, RequestToken};
 use super::super::gate::{GatedEvent, Standing};
 use super::super::handle::RequestError;
 use super::super::keys::node_of_peer;
 use super::super::peers::Peer;
 use super::super::protocol::Protocol;
-use super::{Driver, jitter};
+use super::super::rate::Allowance;
+use super::{Driver, HURRY, jitter};
 
 /// An event of a request protocol.
-type RequestEvent = request_response::Event<Vec<u8>, Vec<u8>>;
+type RequestEvent = request_response::Event<ReadRequest, Vec<u8>>;
 
 impl Driver {
     pub(super) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -46,9 +48,11 @@ impl Driver {
                 }
             }
             SwarmEvent::ExpiredListenAddr { address, .. } => self.expire(&[address]),
-            SwarmEvent::ListenerClosed { addresses, reason, .. } => {
-                tracing::warn!(?addresses, ?reason, "listener closed");
+            SwarmEvent::ListenerClosed { listener_id, addresses, reason } => {
                 self.expire(&addresses);
+                if !self.lost_circuit(listener_id) {
+                    tracing::warn!(?addresses, ?reason, "listener closed");
+                }
             }
             SwarmEvent::ListenerError { error, .. } => tracing::warn!(%error, "listener error"),
             SwarmEvent::IncomingConnectionError { error, .. } => tracing::debug!(%error, "handshake failed"),
@@ -68,15 +72,32 @@ impl Driver {
         }
     }
 
+    /// Whether a dial that has just succeeded is still wanted: meanwhile its peer may have been removed.
+    fn is_unwanted(&self, id: &PeerId, dialled: Option<&Multiaddr>) -> bool {
+        match dialled {
+            Some(addr) => !self.book.contains(addr),
+            None => self.swarm.behaviour().has_dismissed(id),
+        }
+    }
+
     fn on_connected(&mut self, id: PeerId, connection: ConnectionId, endpoint: ConnectedPoint) {
+        let now = Instant::now();
         let dialled = self.dials.remove(&connection);
-        self.book.connected(id, dialled.as_ref());
+        let is_unwanted = endpoint.is_dialer() && self.is_unwanted(&id, dialled.as_ref());
+        if self.book.connected(id, dialled.as_ref()) {
+            self.book.hurry(now, HURRY);
+        }
         // The swarm has denied every other key already; a peer without a node id could not be spoken of.
         let Ok(node) = node_of_peer(&id) else { return self.hang_up(id) };
         let addr = endpoint.get_remote_address().clone();
-        let deadline = Instant::now() + self.limits.admission_timeout;
-        let peer = self.peers.0.entry(id).or_insert_with(|| Peer::new(node, deadline));
+        let deadline = now + self.limits.admission_timeout;
+        let rate = self.limits.requests_per_second;
+        let peer = self.peers.0.entry(id).or_insert_with(|| Peer::new(node, deadline, Allowance::new(rate, now)));
         peer.connected(connection, addr.clone());
+        if is_unwanted {
+            self.swarm.close_connection(connection);
+            return;
+        }
         if peer.closing {
             // It came back before its other connections were gone. It may, once they are.
             return self.hang_up(id);
@@ -113,6 +134,7 @@ impl Driver {
             BehaviourEvent::Blocks(event) => self.on_gated_event(Protocol::Blocks, event),
             BehaviourEvent::Log(event) => self.on_gated_event(Protocol::Log, event),
             BehaviourEvent::Notice(event) => self.on_gated_event(Protocol::Notice, event),
+            BehaviourEvent::Teach(event) => self.on_gated_event(Protocol::Teach, event),
             BehaviourEvent::Gossip(GatedEvent::Inner(gossipsub::Event::Message {
                 propagation_source,
                 message_id,
@@ -123,6 +145,17 @@ impl Driver {
             }
             BehaviourEvent::Ping(ping::Event { peer, connection, result }) => self.on_ping(peer, connection, result),
             BehaviourEvent::Mdns(mdns::Event::Discovered(found)) => self.on_discovered(found),
+            BehaviourEvent::Punch(GatedEvent::Inner(dcutr::Event { remote_peer_id, result })) => match result {
+                Ok(_) => self.on_direct(remote_peer_id),
+                Err(error) => tracing::debug!(%remote_peer_id, %error, "no direct connection; the relay stays"),
+            },
+            BehaviourEvent::Probe(GatedEvent::Inner(autonat::v1::Event::StatusChanged { new, .. })) => {
+                tracing::info!(status = ?new, "reachability, as peers see it");
+            }
+            BehaviourEvent::Relay(event) => tracing::trace!(?event, "relay"),
+            BehaviourEvent::Relayed(event) => tracing::trace!(?event, "relayed"),
+            BehaviourEvent::Punch(event) => tracing::trace!(?event, "hole punching"),
+            BehaviourEvent::Probe(event) => tracing::trace!(?event, "reachability"),
             BehaviourEvent::Gossip(event) => tracing::trace!(?event, "gossip"),
             BehaviourEvent::Kad(event) => tracing::trace!(?event, "kademlia"),
             BehaviourEvent::Identify(event) => tracing::trace!(?event, "identify"),
@@ -133,16 +166,17 @@ impl Driver {
     fn on_gated_event(&mut self, protocol: Protocol, event: GatedEvent<RequestEvent>) {
         match event {
             GatedEvent::Inner(event) => self.on_request_event(protocol, event),
-            GatedEvent::Refused(peer) => self.refuse(peer, RefusalReason::RequestBeforeHello(protocol)),
+            GatedEvent::Refused(peer) => self.too_early(peer, protocol),
         }
     }
 
     fn on_request_event(&mut self, protocol: Protocol, event: RequestEvent) {
         match event {
             RequestEvent::Message { peer, message, .. } => match message {
-                request_response::Message::Request { request_id, request, channel } => {
-                    self.on_request(peer, protocol, request_id, request, channel);
-                }
+                request_response::Message::Request { request_id, request, channel } => match request {
+                    Ok(bytes) => self.on_request(peer, protocol, request_id, bytes, channel),
+                    Err(error) => self.on_broken(peer, protocol, &error),
+                },
                 request_response::Message::Response { request_id, response } => {
                     self.answered(protocol, request_id, Ok(response));
                 }
@@ -151,9 +185,33 @@ impl Driver {
                 self.answered(protocol, request_id, Err(request_error(&error)));
             }
             RequestEvent::InboundFailure { peer, error, .. } => {
+                if protocol == Protocol::Hello {
+                    self.hello_answered(peer);
+                }
                 tracing::debug!(%peer, %protocol, %error, "inbound request failed");
             }
+            RequestEvent::ResponseSent { peer, .. } if protocol == Protocol::Hello => self.hello_answered(peer),
             RequestEvent::ResponseSent { .. } => {}
+        }
+    }
+
+    /// Its stream ends with the channel that is dropped here.
+    fn on_broken(&mut self, id: PeerId, protocol: Protocol, error: &FrameError) {
+        tracing::debug!(%id, %protocol, %error, "no frame");
+        self.blame(id, Offence::BrokenFrame);
+    }
+
+    /// Nobody asks before hello by mistake; once or twice it may be another program.
+    fn too_early(&mut self, id: PeerId, protocol: Protocol) {
+        self.refuse(id, RefusalReason::RequestBeforeHello(protocol));
+        self.blame(id, Offence::BeforeHello);
+    }
+
+    /// A direct connection stands beside the relayed one, which is given up: half of the requests would take it.
+    fn on_direct(&mut self, id: PeerId) {
+        let superseded = self.peers.get(&id).map(Peer::superseded).unwrap_or_default();
+        for connection in superseded {
+            self.swarm.close_connection(connection);
         }
     }
 
@@ -166,18 +224,22 @@ impl Driver {
         bytes: Vec<u8>,
         channel: ResponseChannel<Vec<u8>>,
     ) {
-        let Some(peer) = self.peers.get(&id).filter(|peer| peer.announced && !peer.closing) else { return };
+        let Some(peer) = self.peers.get_mut(&id).filter(|peer| peer.announced && !peer.closing) else { return };
         let node = peer.node;
+        if !peer.allowance.request(protocol, bytes.len(), Instant::now()) {
+            tracing::debug!(%node, %protocol, %request, "request dropped: too many");
+            return self.blame(id, Offence::TooMany);
+        }
         if !peer.admitted && protocol != Protocol::Hello {
             // The gate keeps such a request unread; this only says so once more, where it can be seen.
-            return self.refuse(id, RefusalReason::RequestBeforeHello(protocol));
+            return self.too_early(id, protocol);
         }
         // A frame has far less than 4 GiB.
         let cost = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let Ok(budget) = self.inbound_budget.clone().try_acquire_many_owned(cost) else {
             return tracing::debug!(%node, %protocol, %request, "request dropped: too many bytes unanswered");
         };
-        let token = RequestToken { protocol, channel, _budget: budget };
+        let token = RequestToken { peer: id, protocol, channel, _budget: budget };
         if !self.outbox.offer(NetworkEvent::Request { node, protocol, bytes, token }) {
             return tracing::debug!(%node, %protocol, %request, "request dropped: the shell is behind");
         }
@@ -196,11 +258,13 @@ impl Driver {
     }
 
     fn on_gossip(&mut self, from: PeerId, message_id: MessageId, message: gossipsub::Message) {
-        let admitted = self.peers.get(&from).filter(|peer| peer.admitted && !peer.closing);
-        let judgement = match admitted {
+        let admitted = self.peers.get_mut(&from).filter(|peer| peer.admitted && !peer.closing);
+        let judgement = match admitted.map(|peer| (peer.allowance.gossip(Instant::now()), peer)) {
+            // Log sync brings what is passed over here.
+            Some((false, _)) => MessageAcceptance::Ignore,
             // The gate keeps gossip of others unread; what is left is a peer that is being closed.
             None => MessageAcceptance::Reject,
-            Some(peer) => {
+            Some((true, peer)) => {
                 let event = NetworkEvent::Gossip {
                     from: peer.node,
                     topic: message.topic.into_string(),
@@ -234,12 +298,14 @@ impl Driver {
                     peer.rtt = Some(rtt);
                 }
             }
-            // TCP alone may take a quarter of an hour to notice that the other end is gone.
-            Err(ping::Failure::Timeout) => {
+            // Another program that has no ping may be well all the same.
+            Err(ping::Failure::Unsupported) => {}
+            // TCP alone may take a quarter of an hour to notice that the other end is gone. The first failure in a row
+            // is not even reported; the second is one of the ping's new stream, and comes under another name.
+            Err(ping::Failure::Timeout | ping::Failure::Other { .. }) => {
                 tracing::debug!(%id, "no answer to pings");
                 self.swarm.close_connection(connection);
             }
-            Err(error) => tracing::debug!(%id, %error, "ping failed"),
         }
     }
 
@@ -266,27 +332,4 @@ fn request_error(failure: &OutboundFailure) -> RequestError {
             None => RequestError::Closed,
         },
     }
-}
-
-/// The reason in one line. The library's own text has one line per address and attempt.
-pub(super) fn dial_reason(error: &DialError) -> String {
-    match error {
-        DialError::LocalPeerId { .. } => "the address leads to this node".to_string(),
-        DialError::WrongPeerId { obtained, .. } => format!("another peer answers there: {obtained}"),
-        DialError::Transport(attempts) => {
-            let reasons: Vec<String> = attempts.iter().map(|(_, error)| innermost(error)).collect();
-            reasons.join("; ")
-        }
-        DialError::Denied { cause } => innermost(cause),
-        other => other.to_string(),
-    }
-}
-
-/// The cause at the bottom of the chain: the layers above it only say that something below failed.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut at = error;
-    while let Some(source) = at.source() {
-        at = source;
-    }
-    at.to_string()
 }

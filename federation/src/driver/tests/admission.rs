@@ -43,7 +43,7 @@ async fn hello_opens_the_way_for_both() {
 async fn a_request_that_overtakes_its_admission_waits_for_it() {
     let (mut a, mut b) = (Node::start(1).await, Node::start(2).await);
     connect(&mut a, &mut b, "tcp").await;
-    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, []);
+    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, Vec::<u8>::new());
     // Now `a` is sure of `b` and asks, while `b` still looks at the certificate.
     a.handle.admit(b.id()).await.unwrap();
     let (a_handle, b_id) = (a.handle.clone(), b.id());
@@ -62,10 +62,28 @@ async fn who_is_not_admitted_in_time_is_closed() {
     let hasty = |options: &mut Options| options.limits.admission_timeout = Duration::from_millis(300);
     let (mut a, mut b) = (Node::start(1).await, Node::start_with(2, hasty).await);
     connect(&mut a, &mut b, "quic-v1").await;
-    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, [], "a hello alone is not admission");
+    assert_eq!(a.round_trip(&mut b, Protocol::Hello, vec![]).await, Vec::<u8>::new(), "a hello alone is not admission");
     assert_eq!(refused(&mut b, a.id()).await, RefusalReason::NotAdmittedInTime);
     b.disconnected(a.id()).await;
     a.disconnected(b.id()).await;
+    end([a, b]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_refused_hears_why_before_the_connection_ends() {
+    let (mut a, mut b) = (Node::start(1).await, Node::start(2).await);
+    for transport in ["tcp", "quic-v1"] {
+        connect(&mut a, &mut b, transport).await;
+        let (a_handle, b_id) = (a.handle.clone(), b.id());
+        let asked = tokio::spawn(async move { a_handle.request(b_id, Protocol::Hello, vec![1], PATIENCE).await });
+        let (_, _, token) = b.asked(Protocol::Hello).await;
+        b.handle.respond(token, b"no".to_vec()).await.unwrap();
+        b.handle.disconnect(a.id()).await.unwrap();
+        assert_eq!(asked.await.unwrap(), Ok(b"no".to_vec()), "{transport}");
+        a.handle.disconnect(b.id()).await.unwrap();
+        a.disconnected(b.id()).await;
+        b.disconnected(a.id()).await;
+    }
     end([a, b]).await;
 }
 

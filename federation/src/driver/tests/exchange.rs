@@ -8,7 +8,7 @@ async fn every_protocol_answers(transport: &str) {
     meet(&mut a, &mut b, transport).await;
     for protocol in Protocol::ALL {
         assert_eq!(a.round_trip(&mut b, protocol, vec![1, 2, 3]).await, [3, 2, 1], "{protocol}");
-        assert_eq!(b.round_trip(&mut a, protocol, vec![]).await, [], "{protocol}");
+        assert_eq!(b.round_trip(&mut a, protocol, vec![]).await, Vec::<u8>::new(), "{protocol}");
     }
     let status = a.handle.peers().await;
     assert_eq!(status.len(), 1);

@@ -252,6 +252,28 @@ async fn malformed_hellos_of_a_stranger_end_their_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_that_goes_on_sending_no_frames_is_excluded() {
+    let mut victim = Node::start(1).await;
+    let mut hostile = Hostile::connect(66, &mut victim).await;
+    victim.handle.admit(hostile.node()).await.unwrap();
+    let claim = || Attack::bytes(encode_length(1 << 30));
+    for _ in 0..5 {
+        let answer = hostile.attack(&victim, Protocol::Search, claim()).await;
+        assert!(matches!(answer, Err(OutboundFailure::Io(_))), "{answer:?}");
+    }
+    let score = victim.handle.peers().await[0].score;
+    assert!(score < 100, "{score}");
+    // Points wear off meanwhile, so the number of frames depends on the machine; that there is an end does not.
+    while victim.handle.status().await.excluded.is_empty() {
+        assert!(hostile.attack(&victim, Protocol::Search, claim()).await.is_err());
+    }
+    victim.disconnected(hostile.node()).await;
+    is_well(&mut victim, 3).await;
+    drop(hostile);
+    end([victim]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_peer_that_stalls_is_cut_off_by_the_clock() {
     let hasty = |options: &mut Options| options.limits.request_timeout = Duration::from_millis(500);
     let mut victim = Node::start_with(1, hasty).await;

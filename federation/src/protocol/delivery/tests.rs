@@ -184,3 +184,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_silence_is_told_once_with_its_beginning_and_ends_with_a_word() {
+    let (notice, holder) = (notice(1), peer(1));
+    let mut delivery = owing(&[notice]);
+    delivery.handle(NOW, Event::PeerAdmitted { peer: holder });
+    let told = |actions: &[Action]| {
+        let is_silence = |a: &&Action| matches!(a, Action::Record { standing: Standing::Silent { .. }, .. });
+        actions.iter().filter(is_silence).count()
+    };
+    let late = NOW.plus(Duration::seconds(200));
+    assert_eq!(told(&delivery.handle(NOW, Event::DeliveryFailed { peer: holder, notice })), 1);
+    delivery.handle(late, Event::Tick);
+    assert_eq!(told(&delivery.handle(late, Event::DeliveryFailed { peer: holder, notice })), 0, "it is silent still");
+    assert_eq!(delivery.standings(&notice)[&holder], Standing::Silent { since: NOW });
+
+    let refused = NoticeResponse::Refused { reason: "not trusted here".into() };
+    delivery.handle(late, answered(holder, notice, refused));
+    assert!(matches!(delivery.standings(&notice)[&holder], Standing::Refused { .. }), "a refusal is an answer");
+    assert_eq!(told(&delivery.handle(late, Event::DeliveryFailed { peer: holder, notice })), 0);
+    delivery.handle(late, answered(holder, notice, NoticeResponse::Acknowledged(word(notice, 1, 1))));
+    assert_eq!(delivery.n_open(), 0);
+}

@@ -6,7 +6,7 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Certificate, Roots, TrustError};
 
 use super::{
-    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR,
+    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR, fork_id,
 };
 use crate::protocol::backoff::is_due;
 use crate::wire::gossip::Gossip;
@@ -106,6 +106,10 @@ impl LogSync {
         let Some(log) = self.logs.get_mut(&publisher) else {
             return Heard::Closed;
         };
+        let (size, root) = (head.size(), head.checkpoint.checkpoint().root);
+        if publisher == self.own && self.given_up.contains(&(size, root)) {
+            return Heard::Closed;
+        }
         let is_ignored = log.ignored_until.is_some_and(|until| !is_due(until, UNPINNED_FOR, now));
         if log.fork.is_some() || is_ignored {
             return Heard::Closed;
@@ -151,6 +155,13 @@ impl LogSync {
 
     fn fork_received(&mut self, now: Timestamp, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
         let is_open = |log: &Log| log.fork.is_none();
+        let is_given_up = |face: &Face| {
+            let head = face.checkpoint.checkpoint();
+            fork.publisher == self.own && self.given_up.contains(&(head.size, head.root))
+        };
+        if self.decided.contains(&fork_id(&fork)) || is_given_up(&fork.a) || is_given_up(&fork.b) {
+            return;
+        }
         if !self.logs.get(&fork.publisher).is_some_and(is_open) {
             return;
         }

@@ -188,6 +188,22 @@ impl Log {
         self.offers.clear();
     }
 
+    /// Takes the same head with more signatures.
+    pub(super) fn cosigned(&mut self, checkpoint: SignedCheckpoint) {
+        if self.checkpoint.as_ref().is_some_and(|held| held.checkpoint() == checkpoint.checkpoint()) {
+            self.checkpoint = Some(checkpoint);
+        }
+    }
+
+    /// Goes on with the history that is held. What was heard of the other one is forgotten, or it would be held against
+    /// the publisher again.
+    pub(super) fn end_quarantine(&mut self) {
+        self.fork = None;
+        self.offers.clear();
+        let held = self.checkpoint.clone();
+        self.seen = held.map(|held| (held.checkpoint().size, held)).into_iter().collect();
+    }
+
     /// Nothing more is taken up.
     pub(super) fn quarantine(&mut self, fork: Fork) {
         self.fork = Some(fork);

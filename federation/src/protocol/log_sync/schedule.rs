@@ -99,7 +99,11 @@ impl LogSync {
                 self.release(&peer, &publisher);
                 Ok(false)
             }
-            LogResponse::Page(_) | LogResponse::Heads(_) => {
+            LogResponse::Page(_)
+            | LogResponse::Heads(_)
+            | LogResponse::Cosigned(_)
+            | LogResponse::Conflict(_)
+            | LogResponse::Refused { .. } => {
                 self.release(&peer, &publisher);
                 Err(Fault::Answer)
             }

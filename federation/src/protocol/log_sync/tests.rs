@@ -619,3 +619,49 @@ fn a_page_is_cut_within_its_limits() {
     let LogResponse::Page(page) = super::page(&state, &leaves, 0, 9, large) else { panic!() };
     assert_eq!(page.entries.len(), 3, "one more than fits below the bound, and no more");
 }
+
+/// What a quarantine is worth after an operator's decision: the held history goes on, the proof that was decided on
+/// convicts nobody again, and another history does.
+#[test]
+fn a_decision_ends_a_quarantine_and_forgives_no_second_fork() {
+    let publisher = Publisher::new(20, 6);
+    let other = publisher.forked(2);
+    let mut sync = machine([publisher.state(4)]);
+    sync.handle(NOW, admitted(11, &[]));
+    let actions = sync.handle(NOW, said(11, &[other.head(4)]));
+    let [Action::Equivocation { proof }] = actions.as_slice() else { panic!("{actions:?}") };
+    let tell = |forks: &[Fork]| {
+        let heads = Heads { heads: vec![], forks: forks.to_vec() };
+        Event::HeadsReceived { peer: peer(11), heads }
+    };
+
+    sync.decide(proof);
+    assert!(sync.fork(&publisher.id()).is_none());
+    let turned = Fork { a: proof.b.clone(), b: proof.a.clone(), ..proof.clone() };
+    assert_eq!(sync.handle(NOW, tell(&[proof.clone(), turned])), [], "it was decided on");
+    assert_eq!(asks(&sync.handle(NOW, said(11, &[publisher.head(6)]))), [(peer(11), publisher.id(), 4)]);
+    assert_eq!(stores(&sync.handle(NOW, received(11, publisher.page(6, 4)))), [(4, 2, 6)]);
+    sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 6 });
+
+    let actions = sync.handle(NOW, said(11, &[other.head(6)]));
+    assert!(matches!(actions.as_slice(), [Action::Equivocation { .. }]), "{actions:?}");
+}
+
+#[test]
+fn cosignatures_travel_with_the_own_head() {
+    let own = Publisher::new(OWN, 3);
+    let mut sync = machine([own.state(3)]);
+    let plain = own.state(3).checkpoint;
+    let word = plumb_core::log::Cosignature::sign(&plain, NOW, &key(11)).unwrap();
+    let cosigned = plain.with_cosignatures([&word]);
+    assert_eq!(sync.handle(NOW, Event::Cosigned { checkpoint: cosigned.clone() }), []);
+    assert_eq!(sync.heads().heads[0].checkpoint, cosigned);
+    let older = own.state(2).checkpoint;
+    sync.handle(NOW, Event::Cosigned { checkpoint: older });
+    assert_eq!(sync.heads().heads[0].checkpoint, cosigned, "another head is no news of this one");
+    // For whoever holds the log it is the head that they hold.
+    let mut follower = LogSync::new(certificate_of(ORG, 12), roots(), [own.state(3)], [], NOW, 6);
+    follower.handle(NOW, admitted(OWN, &[]));
+    let heads = Heads { heads: vec![Head { publisher: own.id(), checkpoint: cosigned }], forks: vec![] };
+    assert_eq!(follower.handle(NOW, Event::HeadsReceived { peer: peer(OWN), heads }), []);
+}

@@ -1,16 +1,21 @@
-//! Child processes, none of which outlives the demonstration.
+//! This program's own child processes, none of which outlives it: commands, and nodes that run.
 
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use serde_json::Value;
 
 /// How often is looked whether something came to pass. Short against what a person notices, long against the cost.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest that one command may take: far beyond any of them, even in a debug build.
 const COMMAND_TIME: Duration = Duration::from_secs(60);
+/// Longest that a node may take until it is ready.
+const READY_TIME: Duration = Duration::from_secs(60);
 /// How long a node may take to end in order before it is killed. It waits for running requests for ten seconds.
 const STOP_TIME: Duration = Duration::from_secs(20);
 
@@ -36,6 +41,34 @@ pub fn finish(mut command: Command, interrupted: &AtomicBool) -> anyhow::Result<
         stdout: read(stdout),
         stderr: String::from_utf8_lossy(&read(stderr)).into_owned(),
     })
+}
+
+/// This program, in an empty folder and an environment that knows of no home.
+pub fn this_program(program: &Path, elsewhere: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLUMB_")) {
+        command.env_remove(name);
+    }
+    command.env("HOME", elsewhere).env("XDG_DATA_HOME", elsewhere).current_dir(elsewhere);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The JSON document that a command printed.
+pub fn json_of(outcome: &Outcome) -> anyhow::Result<Value> {
+    serde_json::from_slice(&outcome.stdout)
+        .with_context(|| format!("a command gave no JSON: {}", head(&outcome.stderr)))
+}
+
+/// The beginning of an error, short enough for one message.
+pub fn head(text: &str) -> String {
+    text.trim().lines().take(8).collect::<Vec<_>>().join("\n")
+}
+
+/// The end of a log, short enough for one message.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(8)..].join("\n")
 }
 
 /// Looks until there is something, at most so long, and not beyond an interruption.
@@ -70,13 +103,34 @@ impl Running {
         Ok(Running(Guard(command.spawn().context("the node cannot be started")?)))
     }
 
+    /// Starts a node and waits until it is ready. Gives what it said then. What it logs goes to a file.
+    pub fn start_node(
+        mut command: Command,
+        log: &Path,
+        ready: &Path,
+        interrupted: &AtomicBool,
+    ) -> anyhow::Result<(Running, Value)> {
+        let output = File::create(log).with_context(|| format!("{} cannot be written", log.display()))?;
+        command.arg("--ready-file").arg(ready).stdout(output.try_clone()?).stderr(output);
+        let mut running = Running::start(command)?;
+        let said = poll("a node is ready", READY_TIME, interrupted, || {
+            if let Some(status) = running.ended()? {
+                let log = std::fs::read_to_string(log).unwrap_or_default();
+                bail!("a node ended with {status} before it was ready: {}", tail(&log));
+            }
+            // Half a file is no JSON; the next look finds all of it.
+            Ok(std::fs::read(ready).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()))
+        })?;
+        Ok((running, said))
+    }
+
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.0.0.id()
     }
 
     /// How it ended, if it did.
-    pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.0.0.try_wait()?)
     }
 

@@ -1,0 +1,105 @@
+//! Why peers are not admitted, for the operator and the log.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use plumb_core::identity::NodeId;
+use plumb_core::trust::TrustError;
+use plumb_federation::driver::RefusalReason;
+use plumb_federation::protocol::admission::{CloseReason, PEERS_MAX};
+
+/// What is remarked of one peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Remark {
+    /// A word for programs.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub text: String,
+    /// How often it was the same.
+    pub times: u64,
+}
+
+/// The last remark on each peer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remarks(BTreeMap<NodeId, Remark>);
+
+impl Remarks {
+    /// Keeps a remark. Whether it is worth a line in the log: the first time, and then ever more rarely, so that a peer
+    /// that comes again and again does not fill the disk.
+    pub fn note(&mut self, peer: NodeId, code: &'static str, text: impl Display) -> bool {
+        // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
+        if PEERS_MAX <= self.0.len() && !self.0.contains_key(&peer) {
+            return false;
+        }
+        let fresh = Remark { code, text: text.to_string(), times: 0 };
+        let remark = self.0.entry(peer).or_insert_with(|| fresh.clone());
+        if remark.code != fresh.code {
+            *remark = fresh;
+        } else {
+            remark.text = fresh.text;
+        }
+        remark.times = remark.times.saturating_add(1);
+        remark.times.is_power_of_two()
+    }
+
+    /// The peer is well again.
+    pub fn forget(&mut self, peer: &NodeId) {
+        self.0.remove(peer);
+    }
+
+    /// Everybody may try anew.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// All of them.
+    pub fn all(&self) -> BTreeMap<NodeId, Remark> {
+        self.0.clone()
+    }
+}
+
+/// The word for why admission closed a connection.
+pub(super) fn code_of(reason: &CloseReason) -> &'static str {
+    match reason {
+        CloseReason::Untrusted(TrustError::UnknownRoot { .. }) => "unknown_root",
+        CloseReason::Untrusted(TrustError::Expired(_)) => "certificate_expired",
+        CloseReason::Untrusted(TrustError::InFuture(_)) => "certificate_in_future",
+        CloseReason::Untrusted(_) => "certificate_refused",
+        CloseReason::RefusedByPeer(_) => "refused_by_peer",
+        CloseReason::Timeout | CloseReason::NotAdmitted => "no_certificate",
+        CloseReason::Failed(_) => "hello_failed",
+        CloseReason::Full => "full",
+    }
+}
+
+/// The word for why the driver closed one.
+pub(super) fn code_of_refusal(reason: &RefusalReason) -> &'static str {
+    match reason {
+        RefusalReason::RequestBeforeHello(_) | RefusalReason::NotAdmittedInTime => "no_certificate",
+        RefusalReason::Excluded { .. } => "rate_limited",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_remark_is_logged_ever_more_rarely_and_the_list_is_bounded() {
+        let peer = |n: u32| {
+            let mut seed = [0; 32];
+            seed[..4].copy_from_slice(&n.to_be_bytes());
+            plumb_core::identity::SecretKey::from_seed(seed).public()
+        };
+        let mut remarks = Remarks::default();
+        let lines = (0..1000).filter(|_| remarks.note(peer(0), "timed_out", "it was silent")).count();
+        assert_eq!(lines, 10);
+        assert!(remarks.note(peer(0), "unknown_root", "another reason is news"));
+        for n in 1..PEERS_MAX as u32 + 10 {
+            remarks.note(peer(n), "full", "");
+        }
+        assert_eq!(remarks.all().len(), PEERS_MAX);
+        remarks.forget(&peer(0));
+        assert!(remarks.note(peer(0), "unknown_root", ""));
+    }
+}
