@@ -34,7 +34,7 @@ pub use bundles::{Crafted, PUMP_QUESTION, PUMP_SENTENCE, Pair, now, resealed};
 pub use collections::data;
 pub use home::{Home, Organisation};
 pub use http::{Http, Response};
-pub use peer::{Behaviour, Document, Identity, Peer, now};
+pub use peer::{Behaviour, Document, Identity, Peer};
 pub use process::{Outcome, finish};
 pub use random::Rng;
 pub use running::RunningNode;

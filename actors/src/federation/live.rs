@@ -332,7 +332,7 @@ impl Live {
                     let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
-                        actix::spawn(summaries::fetch(premises, network, desk, peer));
+                        actix::spawn(summaries::fetch(premises.clone(), network.clone(), desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
                         let cosigned = witness::cosigned_by(&premises, &peer);
                         let event = witnessing::Event::PeerAdmitted { peer, cosigned };

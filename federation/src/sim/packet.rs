@@ -27,6 +27,7 @@ pub(super) enum Packet {
 
 /// A message, before it is encoded and after it is decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a response is the rule, and lives for one call")]
 pub(super) enum Message {
     LogRequest(LogRequest),
     LogResponse { publisher: Option<NodeId>, response: LogResponse },

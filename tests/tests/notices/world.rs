@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_tests::{Home, Organisation, count, data, list, text};
+use plumb_tests::{Home, Organisation, RunningNode, count, data, list, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -79,6 +79,8 @@ fn the_real_list_finds_the_retracted_paper_and_leaves_the_others() {
     let scratch = TempDir::new().unwrap();
     let at = scratch.path();
     let home = Organisation::found(at, "Halden").node(at, "library", "person-noor-vasquell");
+    // A running node, so that not every command starts one of its own.
+    let _node = RunningNode::start(&home, &[]);
     let papers = at.join("papers");
     std::fs::create_dir(&papers).unwrap();
     for entry in std::fs::read_dir(&jats).unwrap().map(Result::unwrap) {

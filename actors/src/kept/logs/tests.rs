@@ -226,7 +226,7 @@ fn a_cosignature_stands_under_the_head_that_it_is_for() {
         head.map(|h| h.state.checkpoint)
     };
     let with = cosign().unwrap();
-    assert_eq!(with.cosignatures(), [cosigned.cosignature.clone()]);
+    assert_eq!(with.cosignatures(), std::slice::from_ref(&cosigned.cosignature));
     assert_eq!(log_head(&store, &own(), &own()).unwrap().unwrap().state.checkpoint, with);
     assert_eq!(cosign(), None, "it is there");
     append(&store, &entries_of(1..2)).unwrap();

@@ -159,7 +159,7 @@ fn compare_at(ours: &Value, theirs: &Value, path: &mut String) -> Result<(), Jso
     let len = path.len();
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {
-            for name in theirs.keys().filter(|name| !ours.contains_key(*name)) {
+            if let Some(name) = theirs.keys().find(|name| !ours.contains_key(*name)) {
                 push_name(path, name);
                 return Err(JsonError::Unknown(path.clone()));
             }
