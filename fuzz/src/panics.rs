@@ -31,8 +31,17 @@ pub fn watch() {
 fn note(info: &PanicHookInfo<'_>) {
     if let Some(place) = info.location().filter(|place| Path::new(place.file()).is_relative()) {
         let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
-        ours.get_or_insert_with(|| format!("{place}: {}", info.payload_as_str().unwrap_or("no text")));
+        ours.get_or_insert_with(|| format!("{place}: {}", text_of(info)));
     }
+}
+
+fn text_of<'a>(info: &'a PanicHookInfo<'_>) -> &'a str {
+    let payload = info.payload();
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("")
 }
 
 /// The first panic of our own code on a parser thread since the last call.

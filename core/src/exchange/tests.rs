@@ -200,7 +200,7 @@ fn a_bundle_without_its_evidence_is_whole_again_block_by_block() {
     assert!(manifest.missing().is_empty());
     assert_eq!(manifest.to_car(), whole);
 
-    let (root, mut blocks) = read_car(&whole).unwrap();
+    let (root, mut blocks) = crate::exchange::read_car(&whole).unwrap();
     let seal: crate::exchange::Seal = RawBlock { cid: root, bytes: blocks[&root].clone() }.decode().unwrap();
     blocks.remove(&seal.bundle);
     assert!(Manifest::read(&crate::exchange::write_car(root, &blocks)).is_err(), "a manifest is never left out");
