@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use cid::Cid;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentError, RawBlock};
+use crate::content::{ContentError, RawBlock, decode_canonical};
 
 /// Largest CAR file that is read.
 pub const CAR_BYTES_MAX: usize = 64 << 20;
@@ -92,7 +92,7 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
     if header.len() > HEADER_BYTES_MAX {
         return Err(CarError::Header(format!("its header has more than {HEADER_BYTES_MAX} bytes")));
     }
-    let header: HeaderV1 = serde_ipld_dagcbor::from_slice(header).map_err(|e| CarError::Header(e.to_string()))?;
+    let header: HeaderV1 = decode_canonical(header).map_err(|e| CarError::Header(e.to_string()))?;
     if header.version != 1 {
         return Err(CarError::Header(format!("it is of version {}", header.version)));
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::exchange::fixture::{
     NOW, entry_of, judged, logged_behind, node, root, roots, sealed, sealed_and_logged, verified,
 };
-use crate::exchange::{LoggedAt, Seal, SealedBundle, read_car, write_car};
+use crate::exchange::{LoggedAt, Seal, SealedBundle, write_car};
 use crate::identity::{Domain, SecretKey};
 use crate::measure::Duration;
 use crate::trust::certify;
@@ -296,7 +296,7 @@ fn a_bundle_without_its_evidence_is_whole_again_block_by_block() {
     assert!(manifest.missing().is_empty());
     assert_eq!(manifest.to_car(), whole);
 
-    let (root, mut blocks) = read_car(&whole).unwrap();
+    let (root, mut blocks) = crate::exchange::read_car(&whole).unwrap();
     let seal: crate::exchange::Seal = RawBlock { cid: root, bytes: blocks[&root].clone() }.decode().unwrap();
     blocks.remove(&seal.bundle);
     assert!(Manifest::read(&crate::exchange::write_car(root, &blocks)).is_err(), "a manifest is never left out");

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Domain, IdentityError, PublicKey, SecretKey, Signature};
-use crate::content::{ContentError, RawBlock};
+use crate::content::{ContentError, RawBlock, decode_canonical};
 
 /// A kind of block that is signed, always in the same role.
 pub trait Signable: Serialize + DeserializeOwned {
@@ -73,8 +73,7 @@ impl<T: Signable> Signed<T> {
 
     /// Reads the stored form, and checks the signature. Total: any bytes give a value or an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signed<T>, SignedError> {
-        let envelope: EnvelopeV1 =
-            serde_ipld_dagcbor::from_slice(bytes).map_err(|e| ContentError::Decode(e.to_string()))?;
+        let envelope: EnvelopeV1 = decode_canonical(bytes)?;
         // The codec is ours to name: what is signed is always DAG-CBOR.
         let value_block = RawBlock::dag_cbor(envelope.block);
         Signed::assemble(value_block, envelope.signer, envelope.signature)
