@@ -1,6 +1,8 @@
 //! The order in which notices and evidence come does not matter, and neither does what comes twice. Every notice here has
 //! crossed the wire.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

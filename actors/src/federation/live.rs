@@ -43,7 +43,6 @@ const OWN_PAGE: usize = 1024;
 /// Something that happened.
 #[derive(Message)]
 #[rtype(result = "()")]
-#[expect(clippy::large_enum_variant, reason = "a turn lives for one call")]
 pub(super) enum Turn {
     /// On the network.
     Network(NetworkEvent),

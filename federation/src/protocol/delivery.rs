@@ -102,7 +102,6 @@ pub enum Event {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "an action lives for one call")]
 pub enum Action {
     /// Send a notice, with its publisher's certificate. Report [`Event::Answered`] or [`Event::DeliveryFailed`].
     DeliverNotice {

@@ -48,7 +48,6 @@ pub(super) struct Packet {
 
 /// A message, before it is encoded and after it is decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a message lives for one call")]
 pub(super) enum Message {
     LogRequest(LogRequest),
     LogResponse { publisher: Option<NodeId>, response: LogResponse },

@@ -44,7 +44,6 @@ pub struct Hello {
 
 /// What is answered to a hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a hello is the rule, and lives for one call")]
 pub enum HelloResponse {
     /// The other side's hello: whoever asked may ask more.
     Hello(Hello),

@@ -85,7 +85,6 @@ pub enum LogRequest {
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a page is the rule, and lives for one call")]
 pub enum LogResponse {
     /// Entries, with their proof.
     Page(Page),

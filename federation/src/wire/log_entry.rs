@@ -24,6 +24,7 @@ const LIMITS: Limits = Limits { bytes: ENTRY_BYTES_MAX, items: 64 };
 
 /// One entry of a public log.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one entry at a time, which lives for one call")]
 pub enum LogEntry {
     /// A notice of the publisher.
     Notice(Signed<Notice>),

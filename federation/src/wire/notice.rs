@@ -35,7 +35,6 @@ const RESPONSE_LIMITS: Limits = Limits { bytes: RESPONSE_BYTES_MAX, items: 64 };
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one message at a time, which lives for one call")]
 pub enum NoticeRequest {
     /// A notice, to be applied and acknowledged.
     Deliver {
@@ -52,7 +51,6 @@ pub enum NoticeRequest {
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one message at a time, which lives for one call")]
 pub enum NoticeResponse {
     /// The notice is applied.
     Acknowledged(Signed<Acknowledgement>),

@@ -27,7 +27,6 @@ pub(super) enum Heard {
 }
 
 /// What a page comes to.
-#[expect(clippy::large_enum_variant, reason = "a verdict lives for one call")]
 enum Verdict {
     /// The log goes on with these entries.
     Next(LogState),
