@@ -141,6 +141,7 @@ async fn start(home: &Path) -> Node {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };
@@ -217,7 +218,7 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
                 caller: Caller { person: person(), operator: true },
                 query: claim.clone(),
                 k: 10,
-                peers: false,
+                peers: false.into(),
                 deadline: Span::seconds(1),
             };
             node.retrieval.ask(ask, DEADLINE).await.expect("a search");
@@ -282,6 +283,7 @@ fn verify_bundle() {
             distance: 0,
             sensitivity: Sensitivity::Public,
             caution: None,
+            trust: None,
         })
         .collect();
     for e in &mut evidence {
@@ -311,12 +313,13 @@ fn verify_bundle() {
     let sealed = seal(&contents, &key).expect("a bundle");
     let car = sealed.to_car();
     export(&contents, &key, &sealed);
-    let roots = Roots(BTreeMap::from([(root.public(), "Bench".to_string())]));
+    let roots = Roots::full([(root.public(), "Bench".to_string())]);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..VERIFY_ROUNDS {
         let begin = Instant::now();
         let status = |_: &cid::Cid, _: &SourceRecord| SourceStatus::Unknown;
-        verify(&car, &Knowledge { now, roots: &roots, status: &status }).expect("the bundle is authentic");
+        verify(&car, &Knowledge { now, roots: &roots, status: &status, logged: &|_, _| None })
+            .expect("the bundle is authentic");
         ours.push(begin.elapsed());
         let message = sealed.bundle.to_bytes();
         let signature = key.sign_bytes(&message);

@@ -1,6 +1,9 @@
-//! The audit: every access decision is written here; every change writes its own event with it.
+//! The audit: every access decision is written here; every change writes its own event with it. It also shows the
+//! public log, with what proves it.
 
+mod log_messages;
 mod messages;
+mod public_log;
 
 use std::sync::Arc;
 
@@ -10,6 +13,7 @@ use plumb_storage::{AuditEvent, Change, Records, StorageError};
 use crate::error::NodeError;
 use crate::premises::{Premises, blocking};
 
+pub use log_messages::*;
 pub use messages::*;
 
 /// Events read at a time while one is looked for.

@@ -17,6 +17,12 @@ pub enum NodeError {
     /// It contradicts what is already there.
     #[error("{0}")]
     Conflict(String),
+    /// More than is given or taken at once.
+    #[error("{0}")]
+    TooLarge(String),
+    /// This node publishes nothing at present.
+    #[error("{0}")]
+    Stopped(String),
     /// Too much is asked at once.
     #[error("the node is busy; try again in {} ms", retry_after.0)]
     Busy {
@@ -63,6 +69,8 @@ impl NodeError {
             NodeError::NotFound(_) => "not_found",
             NodeError::Denied(_) => "denied",
             NodeError::Conflict(_) => "conflict",
+            NodeError::TooLarge(_) => "too_large",
+            NodeError::Stopped(_) => "publishing_stopped",
             NodeError::Busy { .. } => "busy",
             NodeError::DeadlinePassed { .. } => "deadline_passed",
             NodeError::Crashed { .. } => "actor_failed",
@@ -94,6 +102,12 @@ impl From<plumb_storage::IndexError> for NodeError {
 impl From<plumb_federation::driver::DriverError> for NodeError {
     fn from(error: plumb_federation::driver::DriverError) -> NodeError {
         NodeError::Network(Box::new(error))
+    }
+}
+
+impl From<plumb_core::log::LogError> for NodeError {
+    fn from(error: plumb_core::log::LogError) -> NodeError {
+        NodeError::Invalid(error.to_string())
     }
 }
 

@@ -4,13 +4,22 @@
 //! performs what they ask for. It keeps nothing that the store does not have: a new life begins from there.
 
 mod answers;
+mod coverage;
+mod desk;
+mod entries;
+mod fetch;
 mod live;
 mod messages;
+mod own_log;
 mod peers;
 mod receipts;
 mod remarks;
 mod search;
+mod summaries;
+mod taking;
 mod teaching;
+mod trusted;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +41,11 @@ use crate::premises::{Premises, blocking};
 use crate::verification::Verification;
 use live::{Live, Turn};
 
+pub use desk::SearchPolicy;
 pub use messages::*;
 pub use teaching::{ListTeachings, ResolveTeaching, SendTeachings, SentView, SyncMode, Teach, TeachingView};
+
+pub(crate) use desk::Desk;
 
 /// How long one exchange of a teaching may take.
 const EXCHANGE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -49,6 +61,8 @@ pub(crate) struct Link {
     pub events: Arc<Mutex<mpsc::Receiver<NetworkEvent>>>,
     /// Addresses to connect to from the start.
     pub bootstrap: Vec<String>,
+    /// What is remembered of peers.
+    pub desk: Arc<Desk>,
     /// When teachings are sent.
     pub sync: SyncMode,
     /// How often, in the background.
@@ -149,6 +163,15 @@ impl Handler<LogGrew> for Federation {
 
     fn handle(&mut self, _: LogGrew, ctx: &mut Context<Self>) -> Self::Result {
         self.turn(Turn::LogGrew, ctx);
+        Ok(())
+    }
+}
+
+impl Handler<RootsMoved> for Federation {
+    type Result = Result<(), NodeError>;
+
+    fn handle(&mut self, _: RootsMoved, ctx: &mut Context<Self>) -> Self::Result {
+        self.turn(Turn::RootsChanged, ctx);
         Ok(())
     }
 }
@@ -332,46 +355,39 @@ impl Handler<SearchPeers> for Federation {
     }
 }
 
-impl Handler<TrustOrganisation> for Federation {
+impl Handler<FetchBlocks> for Federation {
+    type Result = ResponseFuture<Result<Fetched, NodeError>>;
+
+    fn handle(&mut self, ask: FetchBlocks, _: &mut Context<Self>) -> Self::Result {
+        let (premises, link) = (self.premises.clone(), self.link().cloned());
+        let peers = self.live.as_ref().map(Live::admitted).unwrap_or_default().into_keys().collect();
+        Box::pin(async move { Ok(fetch::run(premises, link?, peers, ask).await) })
+    }
+}
+
+impl Handler<ResumeLog> for Federation {
     type Result = ResponseFuture<Result<(), NodeError>>;
 
-    fn handle(&mut self, ask: TrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: ResumeLog, ctx: &mut Context<Self>) -> Self::Result {
         let (premises, me) = (self.premises.clone(), ctx.address());
         Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, Some(&ask.name))).await?;
-            let _ = me.send(Turn::RootsChanged).await;
+            blocking(move || own_log::resume(&premises, &ask)).await?;
+            let _ = me.send(Turn::OwnLogDecided).await;
             Ok(())
         })
     }
 }
 
-impl Handler<DistrustOrganisation> for Federation {
+impl Handler<LiftFork> for Federation {
     type Result = ResponseFuture<Result<(), NodeError>>;
 
-    fn handle(&mut self, ask: DistrustOrganisation, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: LiftFork, ctx: &mut Context<Self>) -> Self::Result {
         let (premises, me) = (self.premises.clone(), ctx.address());
         Box::pin(async move {
-            blocking(move || premises.set_trust(&ask.by, ask.org, None)).await?;
-            let _ = me.send(Turn::RootsChanged).await;
+            let fork = blocking(move || own_log::lift(&premises, &ask)).await?;
+            let _ = me.send(Turn::ForkDecided(Box::new(fork))).await;
             Ok(())
         })
-    }
-}
-
-impl Handler<ListTrusted> for Federation {
-    type Result = Result<Vec<TrustedView>, NodeError>;
-
-    fn handle(&mut self, _: ListTrusted, _: &mut Context<Self>) -> Self::Result {
-        let own = self.premises.org();
-        let mut views: Vec<TrustedView> = self
-            .premises
-            .roots()
-            .0
-            .into_iter()
-            .map(|(org, name)| TrustedView { org: org.to_string(), name, own: org == own })
-            .collect();
-        views.sort_by_key(|v| !v.own);
-        Ok(views)
     }
 }
 

@@ -8,7 +8,7 @@ mod verdict;
 use std::sync::Arc;
 
 use actix::prelude::*;
-use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, seal};
+use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, LoggedAt, Matter, SealedBundle, seal};
 use plumb_core::grounding::{Answer, compose, rests_on};
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Timestamp;
@@ -19,11 +19,12 @@ use plumb_storage::{Change, Records, StorageError};
 use crate::door::Door;
 use crate::error::NodeError;
 use crate::federation::{Federation, LogGrew, OweReceipts};
-use crate::kept::{self, SavedAnswer};
+use crate::kept::{self, Appended, SavedAnswer};
 use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
 
 pub use messages::*;
+pub(crate) use saved::may_read as may_read_answer;
 
 /// Chunks that are put before the composer. It cites at most five; the rest are what it chose from.
 const COMPOSED_MAX: usize = 10;
@@ -56,11 +57,14 @@ impl Handler<AnswerQuestion> for Grounding {
                 caller: ask.caller.clone(),
                 query: ask.query.clone(),
                 k: COMPOSED_MAX,
-                peers: ask.peers,
+                peers: ask.peers.clone(),
                 deadline: ask.deadline,
             };
-            let found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
-            let coverage = found.coverage.clone();
+            let mut found = retrieval.ask(assemble, crate::DEADLINE.plus_ms(ask.deadline.0)).await?;
+            // Rank fusion decides what is among the best. A bundle holds it in the order of the scores, which anybody
+            // can compute again; an order by the ranks of a peer nobody could.
+            found.evidence.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.cid.cmp(&b.cid)));
+            let (coverage, unconfirmed) = (found.coverage.clone(), found.unconfirmed.clone());
             let now = premises.now();
             let (answer, bundle) = blocking(move || {
                 let query = Query::new(&ask.query);
@@ -74,11 +78,21 @@ impl Handler<AnswerQuestion> for Grounding {
                 federation.ask(LogGrew, crate::DEADLINE).await?;
                 if !kept.foreign.is_empty() {
                     federation
-                        .ask(OweReceipts { bundle: kept.bundle, sources: kept.foreign.clone() }, crate::DEADLINE)
+                        .ask(
+                            OweReceipts {
+                                bundle: kept.bundle,
+                                sources: kept.foreign.clone(),
+                                may_share: kept.may_share,
+                            },
+                            crate::DEADLINE,
+                        )
                         .await?;
                 }
             }
-            Ok(AnswerView { answer, coverage, bundle: bundle.map(|b| b.bundle.to_string()) })
+            let cited: std::collections::BTreeSet<String> =
+                answer.citations.iter().map(|citation| citation.publisher.to_string()).collect();
+            let unconfirmed = unconfirmed.into_values().filter(|u| cited.contains(&u.publisher)).collect();
+            Ok(AnswerView { answer, coverage, unconfirmed, bundle: bundle.map(|b| b.bundle.to_string()) })
         })
     }
 }
@@ -87,6 +101,8 @@ impl Handler<AnswerQuestion> for Grounding {
 struct Kept {
     bundle: cid::Cid,
     foreign: Vec<(cid::Cid, NodeId)>,
+    /// Whether all of it is public.
+    may_share: bool,
 }
 
 /// Seals an answer and keeps it: blocks, lineage, log entry and audit event in one transaction.
@@ -110,8 +126,39 @@ fn keep(
         },
         &premises.key,
     )?;
-    let foreign = foreign_sources(premises, found);
-    let row = SavedAnswer {
+    let matter = Matter::of(&sealed.bundle, &sealed.blocks)?;
+    let (bundle, entry) = (sealed.bundle, LogEntry::Bundle { cid: sealed.bundle }.encode());
+    append(premises, now, std::slice::from_ref(&entry), |appended| {
+        // The entry names the bundle, and the file proves the entry: so the seal is made last.
+        let checkpoint = appended.head.state.checkpoint.clone();
+        let sealed = sealed.clone().with_log(&LoggedAt::last(&appended.range, entry.clone(), checkpoint))?;
+        let row = row(premises, ask, found, answer, &sealed, now)?;
+        let detail = format!("{} chunks, label {}", row.chunks.len(), row.sensitivity);
+        let event = premises.event(&ask.caller.label(), "answer.save", bundle, "ok", detail);
+        let mut change = Change::new(event);
+        for (cid, bytes) in &sealed.blocks {
+            change.put_block(plumb_core::content::RawBlock { cid: *cid, bytes: bytes.clone() });
+        }
+        kept::put_answer(&mut change, &row);
+        kept::put_matter(&mut change, &bundle, &matter);
+        Ok(change)
+    })?;
+    let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
+    let may_share = label == plumb_core::boundary::Sensitivity::Public;
+    Ok(Kept { bundle, foreign: foreign_sources(premises, found), may_share })
+}
+
+/// The row of an answer that is kept.
+fn row(
+    premises: &Premises,
+    ask: &AnswerQuestion,
+    found: &Found,
+    answer: &Answer,
+    sealed: &SealedBundle,
+    now: Timestamp,
+) -> Result<SavedAnswer, NodeError> {
+    let sources: std::collections::BTreeSet<_> = found.evidence.iter().map(|e| e.chunk.source).collect();
+    Ok(SavedAnswer {
         bundle: sealed.bundle,
         root: sealed.root,
         answer: plumb_core::content::RawBlock::encode(answer)?.cid,
@@ -123,41 +170,24 @@ fn keep(
             .max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity))),
         org: premises.org(),
         chunks: found.evidence.iter().map(|e| e.cid).collect(),
-        sources: found
-            .evidence
-            .iter()
-            .map(|e| e.chunk.source)
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect(),
+        sources: sources.into_iter().collect(),
         notices: found.evidence.iter().filter_map(|e| e.caution).collect(),
         imported: false,
-    };
-    let entry = LogEntry::Bundle { cid: sealed.bundle }.encode();
-    append(premises, now, std::slice::from_ref(&entry), || {
-        let detail = format!("{} chunks, label {}", row.chunks.len(), row.sensitivity);
-        let event = premises.event(&ask.caller.label(), "answer.save", sealed.bundle, "ok", detail);
-        let mut change = Change::new(event);
-        for (cid, bytes) in &sealed.blocks {
-            change.put_block(plumb_core::content::RawBlock { cid: *cid, bytes: bytes.clone() });
-        }
-        kept::put_answer(&mut change, &row);
-        Ok(change)
-    })?;
-    Ok(Kept { bundle: sealed.bundle, foreign })
+    })
 }
 
-/// Makes a change that also appends to the own log. Another actor may append at the same moment; then the change is
-/// built and tried again.
+/// Makes a change that also appends to the own log, and may say where its entries came to stand. Another actor may append
+/// at the same moment; then the change is built and tried again.
 pub(crate) fn append(
     premises: &Premises,
     now: Timestamp,
     entries: &[Vec<u8>],
-    build: impl Fn() -> Result<Change, NodeError>,
+    build: impl Fn(&Appended) -> Result<Change, NodeError>,
 ) -> Result<(), NodeError> {
     for _ in 0..APPEND_TRIES {
-        let mut change = build()?;
-        kept::append_own(&premises.store, &mut change, &premises.key, &premises.certificate, entries, now)?;
+        let appended = kept::plan_append(&premises.store, &premises.key, &premises.certificate, entries, now)?;
+        let mut change = build(&appended)?;
+        kept::put_append(&premises.store, &mut change, appended)?;
         match premises.store.commit(change) {
             Ok(_) => return Ok(()),
             Err(StorageError::Conflict { .. }) => continue,

@@ -6,24 +6,47 @@
 mod accounts;
 mod answers;
 mod blocked;
+mod confirmed;
+mod events;
+mod forks;
 mod logs;
 mod notices;
 mod sources;
+mod stopped;
 mod teachings;
+mod tree;
+mod trust;
+mod witness;
+mod world;
 
 pub(crate) use accounts::{Token, tokens};
-pub(crate) use answers::{SavedAnswer, answer, answers, answers_citing, put_answer, update_answer};
+pub(crate) use answers::{
+    SavedAnswer, answer, answers, answers_citing, contradicting, matter, put_answer, put_given_out, put_matter,
+    update_answer, was_given_out,
+};
 pub(crate) use blocked::{blocked, put_blocked};
-pub(crate) use logs::{LogHead, append_own, entries, forks, is_forked, log_head, log_heads, put_fork, put_log_head};
+pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
+pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
+pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
+pub(crate) use logs::{
+    Appended, LogHead, append_own, bundle_position, confirm, cosign_own, entries, entry, extend, log_head, log_heads,
+    plan_append, put_append,
+};
 pub(crate) use notices::{
-    KeptNotice, Obligation, bar, holders, is_barred, notice, notice_key, notices, obligation, obligations,
-    open_obligations, put_notice, put_obligation, put_receipt, standing_by_text, standing_on, standing_with,
+    Facts, KeptNotice, Obligation, RefusedNotice, all_holders, bar, forget_refused, holders, is_barred, notice,
+    notice_key, notices, obligation, obligations, open_obligations, put_notice, put_obligation, put_receipt,
+    put_refused, refused, refused_notices, remark_obligation, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
 pub(crate) use teachings::{
     Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
     received_teachings, sent_teaching, sent_to,
 };
+pub(crate) use tree::{Tree, complete_trees, index_of};
+pub(crate) use trust::{delete_pin, put_decision, put_pin, put_position, put_revocation, put_rotation, roots};
+pub(crate) use witness::{Cosigned, cosigned, put_cosigned, put_witnessed, witnessed};
+pub(crate) use world::{Applied, applied, doi_of, put_applied, put_doi, put_world_list, world_list};
 
 use plumb_core::measure::Timestamp;
 

@@ -36,6 +36,22 @@ pub use caller::Caller;
 pub use error::NodeError;
 pub use node::{Node, NodeOptions, Person};
 
+/// Appends entries to the own log of a store, with nothing around it: what a bench measures.
+#[doc(hidden)]
+pub fn append_to_own_log(
+    store: &plumb_storage::Store,
+    key: &plumb_core::identity::SecretKey,
+    certificate: &plumb_core::identity::Signed<plumb_core::trust::Certificate>,
+    event: plumb_storage::AuditEvent,
+    entries: &[Vec<u8>],
+) -> Result<(), NodeError> {
+    let at = event.at;
+    let mut change = plumb_storage::Change::new(event);
+    kept::append_own(store, &mut change, key, certificate, entries, at)?;
+    plumb_storage::Records::commit(store, change)?;
+    Ok(())
+}
+
 /// The deadline of one step inside a node, where nobody asked for another: far beyond what any takes, so that reaching
 /// it means that something is stuck.
 pub const DEADLINE: plumb_core::measure::Duration = plumb_core::measure::Duration::seconds(30);

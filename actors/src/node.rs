@@ -9,23 +9,22 @@ use plumb_core::identity::{EntityId, SecretKey, Signed};
 use plumb_core::measure::Duration;
 use plumb_core::trust::Certificate;
 use plumb_federation::driver::Network;
-use plumb_federation::wire::log_entry::LogEntry;
 use plumb_sources::{Limits, Registry};
-use plumb_storage::{Change, IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
+use plumb_storage::{IndexCounters, IndexOptions, Store, StoreCounters, StoreOptions, TextIndex};
 use tokio::sync::Mutex;
 
 use crate::audit::Audit;
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::federation::{Federation, Link, SyncMode};
+use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
-use crate::grounding::{Grounding, append};
+use crate::grounding::Grounding;
 use crate::ingestion::{Ingestion, Jobs};
 use crate::kept;
 use crate::premises::{Premises, blocking};
 use crate::retrieval::Retrieval;
 use crate::supervisor::{ActorView, Supervisor};
-use crate::verification::Verification;
+use crate::verification::{Verification, settle_own};
 
 /// A person who may ask this node, with what they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +54,8 @@ pub struct NodeOptions {
     pub network: Option<plumb_federation::driver::Options>,
     /// Largest source that is taken in, in bytes.
     pub source_bytes_max: u64,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
     /// When teachings are sent to peers.
     pub sync: SyncMode,
     /// How often, in the background.
@@ -98,7 +99,9 @@ impl Node {
             let (premises, jobs) = (premises.clone(), jobs.clone());
             blocking(move || {
                 jobs.settle(&premises)?;
-                found_log(&premises)
+                let event = |publisher: &_| premises.event("node", "log.hash", publisher, "ok", "");
+                kept::complete_trees(&premises.store, &premises.node(), event)?;
+                settle_own(&premises)
             })
             .await?;
         }
@@ -109,8 +112,9 @@ impl Node {
                 network.blocked = blocking(move || Ok(kept::blocked(&premises.store)?)).await?;
                 let bootstrap = network.bootstrap.iter().map(ToString::to_string).collect();
                 let (network, events) = Network::start(network, &options.key).await?;
+                let desk = Arc::new(Desk::new(options.search));
                 let (sync, sync_every) = (options.sync, options.sync_every);
-                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, sync, sync_every })
+                Some(Link { network, events: Arc::new(Mutex::new(events)), bootstrap, desk, sync, sync_every })
             }
         };
         Ok(Node::assemble(premises, jobs, link))
@@ -251,18 +255,6 @@ impl Arbiters {
             arbiter.stop();
         }
     }
-}
-
-/// The first entry of a node's public log is its certificate. So a log is never empty, and that nothing was taken back
-/// can be told from nothing being known.
-fn found_log(premises: &Premises) -> Result<(), NodeError> {
-    let own = premises.node();
-    if kept::log_head(&premises.store, &own, &own)?.is_some() {
-        return Ok(());
-    }
-    let entry = LogEntry::Certificate(premises.certificate.clone()).encode();
-    let event = premises.event("node", "log.found", own, "ok", "");
-    append(premises, premises.now(), &[entry], || Ok(Change::new(event.clone())))
 }
 
 fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use plumb_core::boundary::{DepartmentPolicy, ReadableSet, Requester};
 use plumb_core::identity::{EntityId, EntityType, NodeId, OrgId, SecretKey, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::{Certificate, Roots};
+use plumb_core::trust::{Capability, Certificate, Incoming, Outgoing, Pin, Roots, TrustError, WEIGHT_NEUTRAL};
 use plumb_sources::Registry;
-use plumb_storage::{AuditEvent, Change, Keyspace, RecordsExt, StorageError, Store, TextIndex};
+use plumb_storage::{AuditEvent, Change, StorageError, Store, TextIndex};
 
 use crate::caller::Caller;
 use crate::error::NodeError;
@@ -33,6 +33,7 @@ pub(crate) struct Premises {
     pub policy: DepartmentPolicy,
     roots: RwLock<Roots>,
     ingesting: Mutex<()>,
+    comparing: Mutex<()>,
 }
 
 impl Premises {
@@ -46,8 +47,8 @@ impl Premises {
         people: Vec<Person>,
         policy: DepartmentPolicy,
     ) -> Result<Arc<Premises>, StorageError> {
-        let mut roots = trusted(&store)?;
-        roots.0.insert(certificate.value().org, certificate.value().org_name.clone());
+        let mut roots = crate::kept::roots(&store)?;
+        roots.pin(certificate.value().org, Pin::full(&certificate.value().org_name));
         let people = people.into_iter().map(|p| (p.id.clone(), p)).collect();
         Ok(Arc::new(Premises {
             store,
@@ -59,12 +60,18 @@ impl Premises {
             policy,
             roots: RwLock::new(roots),
             ingesting: Mutex::new(()),
+            comparing: Mutex::new(()),
         }))
     }
 
     /// Held by whoever decides what becomes of sources and writes it: nothing else may decide about the same ones.
     pub fn ingest_lock(&self) -> MutexGuard<'_, ()> {
         self.ingesting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held by whoever compares sources with what the world published: two at once would say the same thing twice.
+    pub fn compare_lock(&self) -> MutexGuard<'_, ()> {
+        self.comparing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The clock is read here and nowhere below.
@@ -93,25 +100,66 @@ impl Premises {
         self.roots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Trusts an organisation, or trusts it no more.
-    pub fn set_trust(&self, by: &str, org: OrgId, name: Option<&str>) -> Result<(), NodeError> {
+    /// Trusts an organisation so far, or trusts it no more.
+    pub fn set_trust(&self, by: &str, org: OrgId, pin: Option<Pin>) -> Result<(), NodeError> {
         if org == self.org() {
             return Err(NodeError::Conflict("a node always trusts its own organisation".to_string()));
         }
-        let action = if name.is_some() { "trust.add" } else { "trust.remove" };
-        let mut change = Change::new(self.event(by, action, org, "ok", name.unwrap_or_default()));
-        let key = [&b"t"[..], org.as_bytes()].concat();
-        match name {
-            Some(name) => change.put_value(Keyspace::Peers, crate::kept::SHAPE, &key, &(org, name)),
-            None => change.delete(Keyspace::Peers, &key),
-        };
+        let action = if pin.is_some() { "trust.set" } else { "trust.remove" };
+        let detail = pin.as_ref().map(|pin| {
+            let (incoming, outgoing) = (pin.incoming.as_str(), pin.outgoing.as_str());
+            format!("{}: incoming {incoming}, outgoing {outgoing}, weight {}", pin.name, pin.weight)
+        });
+        let mut change = Change::new(self.event(by, action, org, "ok", detail.unwrap_or_default()));
+        match &pin {
+            Some(pin) => crate::kept::put_pin(&mut change, org, pin),
+            None => crate::kept::delete_pin(&mut change, &org),
+        }
         plumb_storage::Records::commit(&self.store, change)?;
-        let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
-        match name {
-            Some(name) => roots.0.insert(org, name.to_string()),
-            None => roots.0.remove(&org),
-        };
+        self.change_roots(|roots| match pin {
+            Some(pin) => roots.pin(org, pin),
+            None => roots.unpin(&org),
+        });
         Ok(())
+    }
+
+    /// Follows in memory what was written to the store about roots.
+    pub fn change_roots(&self, change: impl FnOnce(&mut Roots)) {
+        change(&mut self.roots.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The certificate by which a node is known here: its own, or the one of its log.
+    pub fn certificate_of(&self, node: &NodeId) -> Result<Option<Signed<Certificate>>, StorageError> {
+        if *node == self.node() {
+            return Ok(Some(self.certificate.clone()));
+        }
+        Ok(crate::kept::log_head(&self.store, &self.node(), node)?.map(|head| head.state.certificate))
+    }
+
+    /// Whether an admitted peer gets content of this kind from here, or why not. It gets notices and logs in any case.
+    pub fn serves(&self, certificate: &Certificate, capability: &Capability) -> Result<(), String> {
+        if !certificate.may(capability) {
+            return Err(format!("the node's certificate does not let it ask for this: it lacks `{capability}`"));
+        }
+        match self.roots().pin_of(&certificate.org).map(|pin| pin.outgoing) {
+            Some(Outgoing::Full) => Ok(()),
+            Some(Outgoing::None) | None => Err("content is not shared with this organisation".to_string()),
+        }
+    }
+
+    /// What is let in from an organisation. From one that is not pinned, nothing is.
+    pub fn lets_in(&self, org: &OrgId) -> Incoming {
+        self.roots().pin_of(org).map_or(Incoming::None, |pin| pin.incoming)
+    }
+
+    /// What the evidence of an organisation weighs here, where that is not neutral.
+    pub fn weight(&self, org: &OrgId) -> Option<u8> {
+        self.roots().pin_of(org).map(|pin| pin.weight).filter(|weight| *weight != WEIGHT_NEUTRAL)
+    }
+
+    /// Whether a certificate is in order, whoever shows it.
+    pub fn vouch(&self, certificate: &Signed<Certificate>) -> Result<(), TrustError> {
+        self.roots().vouch(certificate)
     }
 
     /// The requester that a caller is.
@@ -161,15 +209,6 @@ impl Premises {
             detail: detail.to_string(),
         }
     }
-}
-
-fn trusted(store: &Store) -> Result<Roots, StorageError> {
-    let mut roots = Roots::default();
-    for row in store.rows(Keyspace::Peers, b"t") {
-        let (org, name): (OrgId, String) = plumb_storage::stored::decode(Keyspace::Peers, crate::kept::SHAPE, &row?.1)?;
-        roots.0.insert(org, name);
-    }
-    Ok(roots)
 }
 
 /// Runs work that blocks (the store, the index, hashing) where that is allowed. A panic in it reaches the caller as a

@@ -6,6 +6,7 @@
 
 mod local;
 mod messages;
+mod unconfirmed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +18,22 @@ use plumb_core::grounding::Evidence;
 use plumb_core::identity::NodeId;
 use plumb_core::lifecycle::may_become_active;
 use plumb_core::notice::Effect;
-use plumb_core::retrieval::{QUERY_BYTES_MAX, Query, body_of, merge};
+use plumb_core::retrieval::{QUERY_BYTES_MAX, Query, body_of, fuse, merge};
+use plumb_core::trust::ASSERTION_WORD_BYTES_MAX;
 use plumb_storage::Blocks;
 
 use crate::audit::{Audit, RecordAccess};
 use crate::caller::Caller;
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, PeerHit, PeerResults, SearchPeers};
+use crate::federation::{Asker, Federation, PeerHit, PeerResults, SearchPeers};
 use crate::kept;
 use crate::premises::{Premises, blocking};
 
 pub use messages::*;
+
+pub use unconfirmed::UnconfirmedView;
+pub(crate) use unconfirmed::unconfirmed_of;
 
 pub(crate) use local::{LocalHit, local_hits, local_stats};
 
@@ -62,9 +67,15 @@ impl Handler<AssembleContext> for Retrieval {
                 let (premises, requester, query) = (premises.clone(), requester.clone(), query.clone());
                 blocking(move || local_stats(&premises, &requester, &query)).await?
             };
-            let results = if ask.peers {
-                let search =
-                    SearchPeers { query: query.clone(), own_stats: own_stats.clone(), k, deadline: ask.deadline };
+            let results = if let Some(whom) = ask.peers.whom {
+                let search = SearchPeers {
+                    query: query.clone(),
+                    whom,
+                    asker: asker(&premises, &ask)?,
+                    own_stats: own_stats.clone(),
+                    k,
+                    deadline: ask.deadline,
+                };
                 // The bridge answers by the deadline itself; the margin is for its own work.
                 federation.ask(search, ask.deadline.plus_ms(1_000)).await?
             } else {
@@ -83,6 +94,21 @@ impl Handler<AssembleContext> for Retrieval {
             Ok(found)
         })
     }
+}
+
+/// What peers are told of whom a question is for: no more than what matters to them.
+fn asker(premises: &Premises, ask: &AssembleContext) -> Result<Asker, NodeError> {
+    let purpose = ask.peers.purpose.clone();
+    if purpose.as_ref().is_some_and(|purpose| purpose.len() > ASSERTION_WORD_BYTES_MAX) {
+        return Err(NodeError::Invalid(format!("a purpose has at most {ASSERTION_WORD_BYTES_MAX} bytes")));
+    }
+    let requester = premises.requester(&ask.caller)?;
+    Ok(Asker {
+        person: ask.caller.person.clone(),
+        departments: requester.departments.into_iter().filter(|d| d == premises.department()).collect(),
+        role: if ask.caller.operator { "operator" } else { "member" },
+        purpose,
+    })
 }
 
 /// What the audit log says of a search: who, what, how much came back, and what stayed closed.
@@ -139,10 +165,12 @@ fn assemble(
                 distance: 0,
                 sensitivity: hit.sensitivity,
                 caution: hit.caution,
+                trust: hit.trust,
             },
         );
     }
-    let mut coverage = Coverage { local_documents, peers: Vec::new(), complete: true };
+    let mut coverage = Coverage { local_documents, peers: Vec::new(), complete: true, missing_could_change: false };
+    let mut by_rank = BTreeMap::new();
     for mut peer in results.peers {
         let mut ranking = Vec::new();
         for hit in std::mem::take(&mut peer.hits) {
@@ -152,6 +180,7 @@ fn assemble(
             ranking.push((cid, hit.score));
             blocks.entry(hit.source_block.cid).or_insert(hit.source_block.bytes);
             blocks.entry(cid).or_insert(hit.chunk_block.bytes);
+            let trust = premises.weight(&hit.org);
             evidence.entry(cid).or_insert(Evidence {
                 cid,
                 chunk: hit.chunk,
@@ -161,18 +190,26 @@ fn assemble(
                 distance: 1,
                 sensitivity: hit.sensitivity,
                 caution,
+                trust,
             });
         }
         peer.coverage.hits = ranking.len() as u64;
-        coverage.complete &= peer.coverage.state == "answered";
+        coverage.complete &= matches!(peer.coverage.state.as_str(), "answered" | "fused_by_rank");
         coverage.peers.push(peer.coverage);
-        rankings.push((peer.node, ranking));
+        if peer.by_rank {
+            by_rank.insert(peer.node, ranking);
+        } else {
+            rankings.push((peer.node, ranking));
+        }
     }
-    let merged = merge(rankings, k);
+    coverage.missing_could_change = !coverage.complete;
+    let merged = fuse(merge(rankings, k), &by_rank, k);
     let ranked: Vec<Evidence> = merged.iter().filter_map(|r| evidence.remove(&r.chunk)).collect();
     let kept: std::collections::BTreeSet<cid::Cid> = ranked.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
     blocks.retain(|cid, _| kept.contains(cid));
+    let unconfirmed = unconfirmed_of(premises, ranked.iter().map(|e| e.publisher).collect())?;
     Ok(Found {
+        unconfirmed,
         factors: ranked.iter().map(|e| query.frequencies(&body_of(&e.chunk))).collect(),
         providers: merged.iter().map(|r| r.providers.iter().copied().collect()).collect(),
         evidence: ranked,
@@ -185,7 +222,8 @@ fn assemble(
 
 /// Whether a peer's hit may be shown; with the notice that counsels caution, if one does.
 fn admissible(premises: &Premises, hit: &PeerHit) -> Result<Option<Option<cid::Cid>>, NodeError> {
-    let by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
+    let mut by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
+    by_name.retain(|standing| standing.covers(&hit.chunk_block.cid));
     let mut by_text = kept::standing_by_text(&premises.store, &hit.source.fingerprint)?;
     if let Some(fingerprint) = plumb_core::lifecycle::fingerprint_of_chunk(&hit.chunk.text) {
         by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);

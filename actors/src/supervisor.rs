@@ -11,6 +11,7 @@ use plumb_storage::{Change, Records};
 
 use crate::door::Late;
 use crate::error::NodeError;
+use crate::kept;
 use crate::node::Node;
 use crate::premises::{Premises, blocking};
 
@@ -50,7 +51,8 @@ impl Handler<ShowHealth> for Supervisor {
 
     fn handle(&mut self, _: ShowHealth, _: &mut Context<Self>) -> Self::Result {
         let actors = self.node.get().map(|n| n.actors()).unwrap_or_default();
-        Ok(HealthView { ready: !actors.is_empty() && actors.iter().all(|a| a.alive), actors })
+        let publishing_stopped = kept::stopped(&self.premises.store, &self.premises.node())?.map(|s| s.text());
+        Ok(HealthView { ready: !actors.is_empty() && actors.iter().all(|a| a.alive), publishing_stopped, actors })
     }
 }
 

@@ -4,24 +4,37 @@
 //! twice changes nothing more.
 
 mod apply;
+mod authority;
+mod closure;
+mod events;
 mod messages;
 mod publish;
+mod statements;
 mod views;
+mod world;
 
 use std::sync::Arc;
 
 use actix::prelude::*;
+use plumb_core::content::RawBlock;
 use plumb_core::identity::Signed;
 use plumb_core::notice::{Acknowledgement, AcknowledgementTag};
 use plumb_storage::{Change, Records};
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, LogGrew};
+use crate::federation::{Federation, ListPeers, LogGrew, RootsMoved};
 use crate::kept::{self, KeptNotice, Obligation};
 use crate::premises::{Premises, blocking};
 
+pub(crate) use closure::claims_of;
+pub use events::*;
 pub use messages::*;
+pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
+pub(crate) use statements::settle_own;
+pub use statements::{Statement, Taken};
+pub(crate) use world::rematch;
+pub use world::{MatchView, WatchView, WatchWorld};
 
 /// Verifies.
 pub struct Verification {
@@ -47,7 +60,68 @@ impl Handler<PublishNotice> for Verification {
                 blocking(move || publish::publish(&premises, &ask)).await?
             };
             federation.ask(LogGrew, crate::DEADLINE).await?;
-            blocking(move || views::view(&premises, &cid)).await
+            // Whoever speaks for the node sees what was said, whatever its label.
+            blocking(move || views::whole(&premises, &cid)).await
+        })
+    }
+}
+
+impl Handler<DraftNotice> for Verification {
+    type Result = ResponseFuture<Result<Vec<u8>, NodeError>>;
+
+    fn handle(&mut self, ask: DraftNotice, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let notice = publish::draft_for_root(&premises, &ask.notice)?;
+            Ok(RawBlock::encode(&notice)?.bytes)
+        }))
+    }
+}
+
+impl Handler<PublishSigned> for Verification {
+    type Result = ResponseFuture<Result<NoticeView, NodeError>>;
+
+    fn handle(&mut self, ask: PublishSigned, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let cid = {
+                let premises = premises.clone();
+                blocking(move || publish::publish_signed(&premises, &ask.caller, &ask.notice)).await?
+            };
+            federation.ask(LogGrew, crate::DEADLINE).await?;
+            blocking(move || views::whole(&premises, &cid)).await
+        })
+    }
+}
+
+impl Handler<TakeUp> for Verification {
+    type Result = ResponseFuture<Result<Taken, NodeError>>;
+
+    fn handle(&mut self, ask: TakeUp, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            let TakeUp { by, statement, place, admitted, is_ours } = ask;
+            let taken =
+                blocking(move || statements::take_up(&premises, &statement, &by, place, &admitted, is_ours)).await?;
+            if taken.is_news {
+                federation.ask(RootsMoved, crate::DEADLINE).await?;
+            }
+            if taken.is_published {
+                federation.ask(LogGrew, crate::DEADLINE).await?;
+            }
+            Ok(taken)
+        })
+    }
+}
+
+impl Handler<SettleRoots> for Verification {
+    type Result = ResponseFuture<Result<(), NodeError>>;
+
+    fn handle(&mut self, ask: SettleRoots, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            blocking(move || statements::decide(&premises, &ask.by, &ask.new)).await?;
+            federation.ask(RootsMoved, crate::DEADLINE).await
         })
     }
 }
@@ -59,7 +133,7 @@ impl Handler<ApplyNotice> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let (acknowledgement, passes_on) = blocking(move || {
-                let kept = apply::apply(&premises, &ask.notice, "federation", None)?;
+                let kept = apply::apply_arrived(&premises, &ask.notice, ask.certificate.as_deref(), ask.place)?;
                 let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
                 Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
             })
@@ -122,9 +196,9 @@ fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeErro
     kept::put_receipt(&mut change, &ask.receipt);
     let mut owes = false;
     for source in &receipt.sources {
-        for standing in kept::standing_on(&premises.store, source)? {
+        for standing in kept::standing_on(&premises.store, source)?.into_iter().filter(|s| !s.is_local) {
             if kept::obligation(&premises.store, &standing.notice, &receipt.importer)?.is_none() {
-                let obligation = Obligation { opened_at: premises.now(), acknowledgement: None };
+                let obligation = Obligation::opened(premises.now());
                 kept::put_obligation(&mut change, &standing.notice, &receipt.importer, &obligation);
                 owes = true;
             }
@@ -169,10 +243,7 @@ impl Handler<ListNotices> for Verification {
 
     fn handle(&mut self, ask: ListNotices, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || {
-            let all = kept::notices(&premises.store, ask.limit)?;
-            all.iter().map(|kept| views::view(&premises, &kept.open()?.cid())).collect()
-        }))
+        Box::pin(blocking(move || views::list(&premises, &ask)))
     }
 }
 
@@ -180,8 +251,30 @@ impl Handler<ShowNotice> for Verification {
     type Result = ResponseFuture<Result<NoticeView, NodeError>>;
 
     fn handle(&mut self, ask: ShowNotice, _: &mut Context<Self>) -> Self::Result {
+        let (premises, federation) = (self.premises.clone(), self.federation.clone());
+        Box::pin(async move {
+            // Without a network nobody can be told from whoever is away.
+            let peers = federation.ask(ListPeers, crate::DEADLINE).await.ok();
+            blocking(move || views::view(&premises, &ask.caller, &ask.notice, peers.as_ref())).await
+        })
+    }
+}
+
+impl Handler<ListEvents> for Verification {
+    type Result = ResponseFuture<Result<EventsView, NodeError>>;
+
+    fn handle(&mut self, ask: ListEvents, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || views::view(&premises, &ask.notice)))
+        Box::pin(blocking(move || events::list(&premises, &ask)))
+    }
+}
+
+impl Handler<WatchWorld> for Verification {
+    type Result = ResponseFuture<Result<WatchView, NodeError>>;
+
+    fn handle(&mut self, ask: WatchWorld, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || world::watch(&premises, &ask)))
     }
 }
 

@@ -14,6 +14,7 @@ use plumb_actors::supervisor::{Examine, Rebuild};
 use plumb_actors::verification::{PublishNotice, ShowNotice};
 use plumb_actors::{Caller, Node, NodeOptions, Person};
 use plumb_core::boundary::{DepartmentPolicy, Sensitivity};
+use plumb_core::exchange::Form;
 use plumb_core::identity::{EntityId, SecretKey};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::notice::{NoticeKind, Reason};
@@ -54,6 +55,7 @@ async fn start(home: &Path, seed: u8, org: &str, department: &str, network: bool
         policy: DepartmentPolicy::default(),
         network: network.then(driver::Options::default),
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };
@@ -89,7 +91,13 @@ async fn ingest(node: &Node, documents: &[(&str, &str)], sensitivity: Sensitivit
 }
 
 fn question(query: &str, peers: bool, save: bool) -> AnswerQuestion {
-    AnswerQuestion { caller: operator(), query: query.into(), peers, deadline: Duration::seconds(5), save }
+    AnswerQuestion {
+        caller: operator(),
+        query: query.into(),
+        peers: peers.into(),
+        deadline: Duration::seconds(5),
+        save,
+    }
 }
 
 /// Waits until something holds, within a bound.
@@ -111,7 +119,14 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     let publisher = running(1, "Halden", "department-hydrology").await;
     let reader = running(2, "Northwater", "department-operations").await;
     for (here, there) in [(&publisher, &reader), (&reader, &publisher)] {
-        let trust = TrustOrganisation { by: "test".into(), org: there.root.public(), name: "other".into() };
+        let trust = TrustOrganisation {
+            by: "test".into(),
+            org: there.root.public(),
+            name: Some("other".into()),
+            incoming: None,
+            outgoing: None,
+            weight: None,
+        };
         here.node.federation.ask(trust, SOON).await.unwrap();
     }
     ingest(&publisher.node, &[("study.md", STUDY)], Sensitivity::Public).await;
@@ -144,15 +159,19 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         caller: operator(),
         query: "quillmark correction".into(),
         k: 10,
-        peers: true,
+        peers: true.into(),
         deadline: Duration::seconds(5),
     };
     let found = reader.node.retrieval.ask(hidden, SOON).await.unwrap();
     assert_eq!(found.evidence.len(), 0, "internal evidence of another organisation is never found");
 
-    let car =
-        reader.node.grounding.ask(ExportBundle { caller: operator(), bundle: bundle.clone() }, SOON).await.unwrap();
-    let verdict = reader.node.grounding.ask(VerifyBundle { car: car.clone() }, SOON).await.unwrap();
+    let car = reader
+        .node
+        .grounding
+        .ask(ExportBundle { caller: operator(), bundle: bundle.clone(), form: Form::Car, name: None }, SOON)
+        .await
+        .unwrap();
+    let verdict = reader.node.grounding.ask(VerifyBundle { file: car.clone() }, SOON).await.unwrap();
     assert_eq!((verdict.exit_code, verdict.organisation_is_trusted), (0, true), "{verdict:?}");
 
     // The receipt reaches the publisher before it takes the study back.
@@ -179,6 +198,9 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
         reason: Reason::DataError,
         note: "the sensor was off".into(),
         targets: vec!["study.md".into()],
+        chunks: Vec::new(),
+        superseded_by: None,
+        audience: None,
     };
     let notice = publisher.node.verification.ask(retract, SOON).await.unwrap();
     assert_eq!(notice.receipts.len(), 1, "{notice:?}");
@@ -192,11 +214,11 @@ async fn what_is_published_is_found_kept_and_heard_taken_back() {
     assert!(flagged.flags[0].contains("data_error"), "{flagged:?}");
     until("the acknowledgement", || async {
         let cid = plumb_core::content::parse_cid(&notice.notice).unwrap();
-        let view = publisher.node.verification.ask(ShowNotice { notice: cid }, SOON).await.unwrap();
+        let view = publisher.node.verification.ask(ShowNotice { caller: operator(), notice: cid }, SOON).await.unwrap();
         (view.receipts[0].state == "acknowledged").then_some(())
     })
     .await;
-    let verdict = reader.node.grounding.ask(VerifyBundle { car }, SOON).await.unwrap();
+    let verdict = reader.node.grounding.ask(VerifyBundle { file: car }, SOON).await.unwrap();
     assert_eq!(verdict.exit_code, 4, "{verdict:?}");
     let again = reader.node.grounding.ask(question(QUERY, true, false), SOON).await.unwrap();
     assert!(again.answer.abstained, "{again:?}");
@@ -257,6 +279,7 @@ async fn start_again(home: &Path) -> Option<Node> {
         policy: DepartmentPolicy::default(),
         network: None,
         source_bytes_max: 64 << 20,
+        search: plumb_actors::federation::SearchPolicy::default(),
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
     };

@@ -91,6 +91,17 @@ impl Requester {
             grants: BTreeSet::new(),
         }
     }
+
+    /// Someone of whom nothing is known: in nobody's organisation, so that only public units are readable.
+    pub fn stranger() -> Requester {
+        Requester {
+            org: OrgId::NOBODY,
+            person: None,
+            departments: BTreeSet::new(),
+            scopes: BTreeSet::new(),
+            grants: BTreeSet::new(),
+        }
+    }
 }
 
 /// What the node's organisation lets through where the matrix says "policy" (BDY-18).

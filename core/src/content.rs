@@ -5,6 +5,7 @@
 //! took out of them; a [`Chunk`] is one piece of that text. The chunks of a source, put end to end, are its text
 //! again: not one character is lost.
 
+mod canonical;
 mod chunker;
 
 use cid::Cid;
@@ -16,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::identity::NodeId;
 use crate::knowledge::Scope;
 
+pub use canonical::{CanonicalError, DEPTH_MAX, Limits, check_canonical};
 pub use chunker::{CHUNK_CHARS_MAX, Mark, MarkKind, Span, chunk};
 
 /// Multicodec of canonical DAG-CBOR.
@@ -38,7 +40,10 @@ pub enum ContentError {
     /// The bytes hash to something else.
     #[error("the bytes are not those of {0}")]
     Mismatch(Cid),
-    /// The bytes are not canonical DAG-CBOR, or not of the expected shape.
+    /// The bytes are not canonical DAG-CBOR.
+    #[error("the block cannot be read")]
+    Canonical(#[from] CanonicalError),
+    /// The value is not of the expected shape.
     #[error("the block cannot be read: {0}")]
     Decode(String),
     /// The value cannot be encoded.
@@ -87,13 +92,22 @@ impl RawBlock {
         Ok(RawBlock { cid, bytes })
     }
 
-    /// Reads the value. The decoder is strict: what is not canonical is refused.
+    /// Reads the value. The decoder is strict: what is not canonical is refused, also in fields that are passed over.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ContentError> {
         if self.cid.codec() != DAG_CBOR {
             return Err(ContentError::Decode("it holds plain bytes".into()));
         }
-        serde_ipld_dagcbor::from_slice(&self.bytes).map_err(|e| ContentError::Decode(e.to_string()))
+        decode_canonical(&self.bytes)
     }
+}
+
+/// Reads a value of canonical DAG-CBOR that is not a block of its own.
+pub(crate) fn decode_canonical<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ContentError> {
+    /// Enough to say what is wrong. The library's text may quote foreign bytes at any length.
+    const DETAIL_CHARS: usize = 300;
+    check_canonical(bytes, Limits::NONE)?;
+    serde_ipld_dagcbor::from_slice(bytes)
+        .map_err(|e| ContentError::Decode(e.to_string().chars().take(DETAIL_CHARS).collect()))
 }
 
 /// Refuses a CID of a kind that we do not use: an unknown hash cannot be checked.
@@ -306,6 +320,30 @@ mod tests {
             let block = RawBlock { cid: cid_of(DAG_CBOR, bytes), bytes: bytes.to_vec() };
             assert!(block.decode::<Ipld>().is_err(), "{bytes:x?}");
         }
+    }
+
+    /// The library decodes only the fields that are asked for, and passes over the others as they are.
+    #[test]
+    fn a_field_of_the_future_is_canonical_too() {
+        let block = RawBlock::encode(&chunks_of(RawBlock::raw(vec![]).cid, "t", "text", &[])[0]).unwrap();
+        let with = |value: &[u8]| {
+            let mut bytes = block.bytes.clone();
+            bytes[0] += 1;
+            bytes.extend_from_slice(b"\x69zz-future");
+            bytes.extend_from_slice(value);
+            RawBlock::dag_cbor(bytes).decode::<Chunk>()
+        };
+        assert_eq!(with(&[0x18, 0x18]), block.decode());
+        for value in [&[0x18, 0x17][..], &[0xf9, 0, 0], &[0x9f, 0xff], &[0x61, 0xff], &[0xc1, 0], &[0xa1, 1, 1]] {
+            assert!(matches!(with(value), Err(ContentError::Canonical(_))), "{value:x?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_quotes_foreign_text_only_in_part() {
+        let long = Ipld::String("x".repeat(100_000));
+        let refused = RawBlock::encode(&long).unwrap().decode::<crate::notice::NoticeKind>().unwrap_err();
+        assert!(refused.to_string().len() < 1000);
     }
 
     #[test]

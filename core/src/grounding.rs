@@ -58,6 +58,8 @@ pub struct Evidence {
     pub sensitivity: Sensitivity,
     /// A notice that counsels caution.
     pub caution: Option<Cid>,
+    /// What the reader lets its organisation's evidence weigh, 0 to 100, where that is not neutral.
+    pub trust: Option<u8>,
 }
 
 /// How well an answer is grounded (GRD-11 to GRD-15).

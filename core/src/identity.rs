@@ -5,6 +5,7 @@
 //! encodings are refused (RFC 8032; Chalkias, Garillot, Nikolaenko, "Taming the many EdDSAs", 2020).
 
 mod signed;
+mod web;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +16,7 @@ use multibase::Base;
 use serde::{Deserialize, Serialize};
 
 pub use signed::{Signable, Signed, SignedError};
+pub use web::DidWeb;
 
 /// Multicodec prefix of an Ed25519 public key inside a `did:key` (0xed as a varint).
 const ED25519_MULTICODEC: [u8; 2] = [0xed, 0x01];
@@ -29,6 +31,9 @@ pub enum IdentityError {
     /// Not a `did:key` of an Ed25519 key.
     #[error("`{0}` is not a did:key of an Ed25519 key")]
     Did(String),
+    /// Not the name of a host, or not a `did:web` of one.
+    #[error("`{0}` is not the name of a host such as `evidence.example.org`, or its did:web")]
+    DidWeb(String),
     /// The bytes are not a usable Ed25519 public key.
     #[error("the public key is not a valid Ed25519 point")]
     Key,
@@ -58,6 +63,12 @@ pub enum Domain {
     Acknowledgement,
     /// A requester's assertion in a federated search.
     Assertion,
+    /// A node's summary of its public collection.
+    Summary,
+    /// One root of an organisation gives way to another; both sign.
+    Rotation,
+    /// A root takes a node or a certificate back.
+    Revocation,
     /// A piece of knowledge that its origin offers to others.
     Teaching,
     /// A step on the way of such a piece.
@@ -74,6 +85,9 @@ impl Domain {
             Domain::Receipt => "plumb/receipt/1",
             Domain::Acknowledgement => "plumb/acknowledgement/1",
             Domain::Assertion => "plumb/assertion/1",
+            Domain::Summary => "plumb/summary/1",
+            Domain::Rotation => "plumb/rotation/1",
+            Domain::Revocation => "plumb/revocation/1",
             Domain::Teaching => "plumb/teaching/1",
             Domain::Hop => "plumb/hop/1",
         }
@@ -130,6 +144,14 @@ impl fmt::Debug for SecretKey {
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
+    /// The neutral point of the curve: a name that nobody can have, because strict verification refuses every
+    /// signature under a point of small order.
+    pub const NOBODY: PublicKey = {
+        let mut neutral = [0; 32];
+        neutral[0] = 1;
+        PublicKey(neutral)
+    };
+
     /// Takes 32 bytes that are a point of the curve.
     pub fn from_bytes(bytes: [u8; 32]) -> Result<PublicKey, IdentityError> {
         VerifyingKey::from_bytes(&bytes).map_err(|_| IdentityError::Key)?;
@@ -154,6 +176,13 @@ impl PublicKey {
             .map_err(|_| IdentityError::Signature { domain: "bytes" })
     }
 
+    /// The key as a W3C Multikey: the `did:key` without its prefix.
+    pub fn multikey(&self) -> String {
+        let mut bytes = ED25519_MULTICODEC.to_vec();
+        bytes.extend_from_slice(&self.0);
+        multibase::encode(Base::Base58Btc, bytes)
+    }
+
     /// A short form for people: the end of the `did:key`.
     pub fn short(&self) -> String {
         let did = self.to_string();
@@ -163,9 +192,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = ED25519_MULTICODEC.to_vec();
-        bytes.extend_from_slice(&self.0);
-        write!(f, "did:key:{}", multibase::encode(Base::Base58Btc, bytes))
+        write!(f, "did:key:{}", self.multikey())
     }
 }
 
@@ -208,7 +235,7 @@ impl From<PublicKey> for String {
 /// A node, named by its key.
 pub type NodeId = PublicKey;
 
-/// An organisation, named by its root key.
+/// An organisation, named by its first root key. Its root may be another one by now ([`crate::trust`]).
 pub type OrgId = PublicKey;
 
 /// An Ed25519 signature.
@@ -407,6 +434,8 @@ mod tests {
         let mut signature = [0u8; 64];
         signature[0] = 1;
         let cid = RawBlock::raw(b"x".to_vec()).cid;
+        assert_eq!(PublicKey::NOBODY.as_bytes(), &neutral);
+        assert!(PublicKey::NOBODY.verify(Domain::Bundle, &cid, &Signature(signature)).is_err());
         if let Ok(key) = PublicKey::from_bytes(neutral) {
             assert!(key.verify(Domain::Bundle, &cid, &Signature(signature)).is_err());
         }

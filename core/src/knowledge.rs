@@ -53,11 +53,28 @@ pub enum ScopeLevel {
 /// Whose a unit is: a person's, a team's, a department's or the organisation's. Text form `level:entity`, such as
 /// `department:department-operations`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "ScopeFields")]
 pub struct Scope {
     /// How wide.
     pub level: ScopeLevel,
     /// Whose.
     pub entity: EntityId,
+}
+
+/// A scope as it is stored: a level and an entity that may not fit each other.
+#[derive(Deserialize)]
+struct ScopeFields {
+    level: ScopeLevel,
+    entity: EntityId,
+}
+
+impl TryFrom<ScopeFields> for Scope {
+    type Error = WordError;
+    fn try_from(fields: ScopeFields) -> Result<Scope, WordError> {
+        let given = format!("{}:{}", fields.level, fields.entity);
+        let scope = Scope::of(fields.entity)?;
+        if scope.level == fields.level { Ok(scope) } else { Err(WordError { given, expected: SCOPE_FORM }) }
+    }
 }
 
 impl Scope {
@@ -194,5 +211,12 @@ mod tests {
         for bad in ["", "team", "team:person-a", "project:project-x", "team:team-"] {
             assert!(bad.parse::<Scope>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_stored_scope_is_held_to_the_same_rule() {
+        let stored = |level: &str| serde_json::json!({ "level": level, "entity": "team-pumps" });
+        assert!(serde_json::from_value::<Scope>(stored("team")).is_ok());
+        assert!(serde_json::from_value::<Scope>(stored("organization")).is_err());
     }
 }

@@ -26,7 +26,7 @@
 //! | [`notice`] | retractions and their kin, receipts and acknowledgements |
 //! | [`lifecycle`] | what a notice reaches, and what may never become active again |
 //! | [`log`] | RFC 6962 Merkle tree and signed checkpoints |
-//! | [`exchange`] | the context bundle: seal, verify, replay; CAR form |
+//! | [`exchange`] | the context bundle: seal, verify, replay; CAR and JSON forms; conflicts between bundles |
 //!
 //! ```
 //! use plumb_core::identity::{Domain, SecretKey};

@@ -4,13 +4,18 @@
 //! **No resurrection:** on every path by which a unit can become active (ingest, import, rebuild, restore), what was
 //! taken back — by CID, or by the fingerprint of its text — stays down until a reinstatement.
 
+mod claims;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cid::Cid;
 
+use crate::boundary::Sensitivity;
 use crate::content::{Chunk, Fingerprint};
 use crate::identity::{NodeId, OrgId};
 use crate::notice::{Effect, Notice};
+
+pub use claims::{ClaimState, claim_states};
 
 /// A chunk shorter than this (in letters and digits) has no fingerprint of its own in a notice: a heading such as
 /// "Results" would bar half of the world's texts.
@@ -49,10 +54,36 @@ pub struct Standing {
     pub notice: Cid,
     /// What it does.
     pub effect: Effect,
-    /// Who signed it.
+    /// Who signed it. That they may speak of the publisher's evidence was checked before it was kept.
     pub signer: NodeId,
+    /// Whose evidence it speaks of.
+    pub publisher: NodeId,
     /// Its publisher's organisation.
     pub org: OrgId,
+    /// The chunks that it is about; none means the whole source.
+    pub chunks: Vec<Cid>,
+    /// The label that a narrowing gives at home.
+    pub audience: Option<Sensitivity>,
+    /// Whether this node decided it for itself. Then it counts here, whoever published the source, and nowhere else.
+    pub is_local: bool,
+}
+
+impl Standing {
+    /// Whether it is about this chunk.
+    pub fn covers(&self, chunk: &Cid) -> bool {
+        self.chunks.is_empty() || self.chunks.contains(chunk)
+    }
+
+    /// Whether it counts against what `publisher` of `org` published.
+    pub fn counts_for(&self, publisher: &NodeId, org: &OrgId) -> bool {
+        self.is_local || self.speaks_of(publisher, Some(org))
+    }
+
+    /// Whether it speaks of what this publisher published. A root says itself of which organisation the publisher is, so
+    /// where that is not known only the publisher's own word counts.
+    pub fn speaks_of(&self, publisher: &NodeId, org: Option<&OrgId>) -> bool {
+        self.publisher == *publisher && (self.signer == *publisher || org == Some(&self.org))
+    }
 }
 
 /// What stands against a source at one moment, from the notices that name it in the order of their log.
@@ -61,29 +92,39 @@ pub struct Standing {
 /// matter: the result is the same for every order of delivery.
 pub fn standing<'a>(notices: impl IntoIterator<Item = (Cid, &'a Notice, NodeId)>) -> Vec<Standing> {
     let mut against: BTreeMap<Cid, Standing> = BTreeMap::new();
-    let mut lifted: BTreeSet<(Cid, OrgId)> = BTreeSet::new();
+    let mut lifted: BTreeSet<(Cid, NodeId, OrgId)> = BTreeSet::new();
     for (cid, notice, signer) in notices {
         match notice.kind.effect() {
-            // Only the organisation that issued a notice lifts it.
-            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.org))),
+            // Only who may speak for the same evidence lifts a notice, or a colleague could lift it by speaking of his own.
+            Effect::Restore => lifted.extend(notice.undoes.map(|undone| (undone, notice.publisher, notice.org))),
             effect => {
-                against.insert(cid, Standing { notice: cid, effect, signer, org: notice.org });
+                let standing = Standing {
+                    notice: cid,
+                    effect,
+                    signer,
+                    publisher: notice.publisher,
+                    org: notice.org,
+                    chunks: notice.chunks.clone(),
+                    audience: notice.audience,
+                    is_local: false,
+                };
+                against.insert(cid, standing);
             }
         }
     }
-    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.org))).collect()
+    against.into_values().filter(|s| !lifted.contains(&(s.notice, s.publisher, s.org))).collect()
 }
 
-/// Whether a unit may become active: the notices that name its source by CID count if their signer may speak for
-/// `publisher`; those that know its text by fingerprint count always.
+/// Whether a unit may become active: the notices that name its source by CID count if they speak of what `publisher`
+/// published; those that know its text by fingerprint count always.
 pub fn may_become_active(
     by_cid: &[Standing],
     by_text: &[Standing],
     publisher: &NodeId,
     org: &OrgId,
 ) -> Result<(), Cid> {
-    let speaks = |s: &&Standing| s.signer == *publisher || s.signer == *org;
-    let named = by_cid.iter().filter(speaks).find(|s| s.effect == Effect::Withdraw);
+    let counts = |s: &&Standing| s.counts_for(publisher, org);
+    let named = by_cid.iter().filter(counts).find(|s| s.effect == Effect::Withdraw);
     let known = by_text.iter().find(|s| s.effect == Effect::Withdraw);
     match named.or(known) {
         Some(standing) => Err(standing.notice),
@@ -117,6 +158,9 @@ mod tests {
             targets: vec![cid(0)],
             fingerprints: vec![],
             undoes,
+            chunks: vec![],
+            superseded_by: None,
+            audience: None,
             publisher: key(1),
             org: key(2),
             issued_at: Timestamp(0),
@@ -139,8 +183,28 @@ mod tests {
             Ok(()),
             "nobody takes back what is not theirs"
         );
+        let colleague = Notice { publisher: key(3), ..lift.clone() };
+        let after = standing([(cid(10), &retraction, key(1)), (cid(11), &colleague, key(3))]);
+        assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Err(cid(10)), "nobody lifts what is not theirs");
         let after = standing([(cid(10), &retraction, key(1)), (cid(11), &lift, key(1))]);
         assert_eq!(may_become_active(&after, &[], &key(1), &key(2)), Ok(()));
+    }
+
+    #[test]
+    fn a_local_decision_counts_whoever_published() {
+        let retraction = notice(NoticeKind::Retraction, None);
+        let mut standing_now = standing([(cid(10), &retraction, key(1))]);
+        standing_now[0].is_local = true;
+        assert_eq!(may_become_active(&standing_now, &[], &key(7), &key(8)), Err(cid(10)));
+    }
+
+    #[test]
+    fn a_partial_retraction_covers_what_it_names() {
+        let part = Notice { chunks: vec![cid(1)], ..notice(NoticeKind::PartialRetraction, None) };
+        let standing_now = standing([(cid(10), &part, key(1))]);
+        assert!(standing_now[0].covers(&cid(1)) && !standing_now[0].covers(&cid(2)));
+        let whole = notice(NoticeKind::PartialRetraction, None);
+        assert!(standing([(cid(11), &whole, key(1))])[0].covers(&cid(2)));
     }
 
     #[test]

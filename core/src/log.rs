@@ -8,20 +8,32 @@
 //! - that the later head only appended: [`consistency_proof`], [`verify_consistency`];
 //! - that the log showed two faces: [`Equivocation`].
 //!
-//! Whoever appends keeps a [`CompactRange`], at most 63 hashes, and not the tree.
+//! Whoever appends keeps a [`CompactRange`], at most 63 hashes, and not the tree. Whoever proves keeps the roots of the
+//! perfect subtrees, in [tiles](TilePath), and needs a few of them for a proof: [`inclusion_proof_from`],
+//! [`consistency_proof_from`]. A [witness](Witnessed) confirms with a [`Cosignature`] that a head continues the last.
 //!
 //! **Invariant:** this room knows nothing of what an entry means. The transparency log and the audit log are both
 //! lists of bytes here.
 
 mod checkpoint;
+mod cosignature;
 mod note;
 mod proof;
+mod subtree;
+mod tile;
 mod tree;
+mod vkey;
+mod witness;
 
 pub use checkpoint::{Checkpoint, Equivocation, Origin, SignedCheckpoint};
+pub use cosignature::{COSIGNATURES_MAX, Cosignature, witness_name};
 pub use note::{NOTE_BYTES_MAX, NOTE_LINES_MAX, NOTE_SIGNATURES_MAX};
 pub use proof::{consistency_proof, inclusion_proof, root_of, verify_consistency, verify_inclusion};
+pub use subtree::{consistency_proof_from, inclusion_proof_from, root_from};
+pub use tile::{TILE_HEIGHT, TILE_WIDTH, TilePath, TileWidth, bundle_of};
 pub use tree::{CompactRange, Hash, LOG_SIZE_MAX, empty_root, leaf_hash, node_hash};
+pub use vkey::VerifierKey;
+pub use witness::{WitnessError, Witnessed};
 
 /// Why a proof, a frontier or a checkpoint was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +96,17 @@ pub enum LogError {
     /// No signature of this key holds.
     #[error("the checkpoint of `{0}` is not signed by the expected key")]
     Unsigned(String),
+    /// Not the path of a tile.
+    #[error("`{0}` is not the path of a tile; it is LEVEL/N or LEVEL/N.p/W, and N is written as in x001/x234/067")]
+    Tile(String),
+    /// An entry that no bundle takes.
+    #[error("entry {index} has {bytes} bytes, and a bundle takes at most 65535 of one entry; read it by itself")]
+    Bundle {
+        /// Its index in the bundle.
+        index: usize,
+        /// Its length.
+        bytes: usize,
+    },
     /// Two checkpoints that can both be true.
     #[error("the two checkpoints do not contradict each other: {0}")]
     Compatible(&'static str),

@@ -7,10 +7,12 @@
 use cid::Cid;
 use serde::{Deserialize, Serialize};
 
+use crate::boundary::Sensitivity;
 use crate::content::{Fingerprint, block_type};
-use crate::identity::{Domain, NodeId, OrgId, PublicKey, Signable, Signed};
+use crate::identity::{Domain, NodeId, OrgId, PublicKey, Signable};
 use crate::knowledge::WordError;
 use crate::measure::Timestamp;
+use crate::trust::{RevocationReason, TrustError};
 
 block_type!(NoticeTag, "plumb/notice/1");
 block_type!(ReceiptTag, "plumb/receipt/1");
@@ -20,6 +22,8 @@ block_type!(AcknowledgementTag, "plumb/acknowledgement/1");
 pub const TARGETS_MAX: usize = 256;
 /// Most fingerprints that one notice carries.
 pub const FINGERPRINTS_MAX: usize = 4096;
+/// Most chunks that a partial retraction names. Who withdraws more withdraws the source.
+pub const CHUNKS_MAX: usize = 1024;
 /// Longest note, in bytes.
 pub const NOTE_BYTES_MAX: usize = 4096;
 /// Largest signed notice, in bytes: the three limits above and room for keys.
@@ -33,11 +37,12 @@ pub const RECEIPT_SOURCES_MAX: usize = 1024;
 pub enum NoticeKind {
     /// The source is withdrawn.
     Retraction,
-    /// Part of the source is withdrawn; the note says which. It grounds nothing until a new version stands.
+    /// Part of the source is withdrawn: the chunks that it names. If it names none, nobody can tell the sound part from
+    /// the other, and the whole source grounds nothing until a new version stands.
     PartialRetraction,
     /// A newer source stands in its place.
     Supersession,
-    /// Fewer may hold it: it is withdrawn from whoever got it across the border.
+    /// Fewer may hold it: it is withdrawn from whoever got it across the border, and at home its label rises.
     Narrowing,
     /// There is doubt. It is still found, and every answer says so.
     ExpressionOfConcern,
@@ -56,6 +61,20 @@ pub enum Effect {
     Caution,
     /// It is found again.
     Restore,
+    /// It is found by fewer: what a narrowing does inside the organisation that it comes from.
+    Narrow,
+}
+
+impl Effect {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Effect::Withdraw => "withdraw",
+            Effect::Caution => "caution",
+            Effect::Restore => "restore",
+            Effect::Narrow => "narrow",
+        }
+    }
 }
 
 impl NoticeKind {
@@ -70,7 +89,7 @@ impl NoticeKind {
         NoticeKind::Reinstatement,
     ];
 
-    /// Its effect on an answer.
+    /// Its effect on an answer, across the border of the organisation that issued it.
     pub const fn effect(self) -> Effect {
         match self {
             NoticeKind::Retraction
@@ -79,6 +98,14 @@ impl NoticeKind {
             | NoticeKind::Narrowing => Effect::Withdraw,
             NoticeKind::ExpressionOfConcern | NoticeKind::Correction => Effect::Caution,
             NoticeKind::Reinstatement => Effect::Restore,
+        }
+    }
+
+    /// Its effect inside the organisation that issued it.
+    pub const fn effect_at_home(self) -> Effect {
+        match self {
+            NoticeKind::Narrowing => Effect::Narrow,
+            other => other.effect(),
         }
     }
 
@@ -114,11 +141,12 @@ pub enum Reason {
     Superseded,
     PublisherError,
     Resolved,
+    NotStated,
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Reason; 13] = [
+    /// Every reason. [`Reason::NotStated`] is for what the world publishes without one; a publisher gives a reason.
+    pub const ALL: [Reason; 14] = [
         Reason::DataError,
         Reason::AnalysisError,
         Reason::NotReproducible,
@@ -132,6 +160,7 @@ impl Reason {
         Reason::Superseded,
         Reason::PublisherError,
         Reason::Resolved,
+        Reason::NotStated,
     ];
 
     /// Its code.
@@ -150,6 +179,7 @@ impl Reason {
             Reason::Superseded => "superseded",
             Reason::PublisherError => "publisher_error",
             Reason::Resolved => "resolved",
+            Reason::NotStated => "not_stated",
         }
     }
 }
@@ -171,7 +201,7 @@ impl std::str::FromStr for Reason {
         let plain = text.replace('-', "_");
         Reason::ALL.into_iter().find(|r| r.as_str() == plain).ok_or_else(|| WordError {
             given: text.chars().take(60).collect(),
-            expected: "data_error, analysis_error, not_reproducible, fabrication, plagiarism, duplicate, consent, legal, privacy, security, superseded, publisher_error, resolved",
+            expected: "data_error, analysis_error, not_reproducible, fabrication, plagiarism, duplicate, consent, legal, privacy, security, superseded, publisher_error, resolved, not_stated",
         })
     }
 }
@@ -195,6 +225,15 @@ pub struct Notice {
     pub fingerprints: Vec<Fingerprint>,
     /// For a reinstatement: the notice that no longer holds.
     pub undoes: Option<Cid>,
+    /// For a partial retraction: the chunks that are withdrawn. None means all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunks: Vec<Cid>,
+    /// For a supersession: the source that stands in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<Cid>,
+    /// For a narrowing: the label that it takes at home, at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<Sensitivity>,
     /// The node whose evidence it is.
     pub publisher: NodeId,
     /// That node's organisation.
@@ -219,7 +258,12 @@ pub enum NoticeError {
     /// A reinstatement without the notice that it undoes, or the other way round.
     #[error("a reinstatement, and nothing else, names the notice that it undoes")]
     Undoes,
-    /// The signer is neither the publisher nor its organisation's root.
+    /// A field that belongs to another kind, or too many chunks.
+    #[error(
+        "only a partial retraction names chunks (at most {CHUNKS_MAX}), only a supersession a newer source, only a narrowing an audience"
+    )]
+    Details,
+    /// The signer is neither the publisher, nor its successor, nor its organisation's root.
     #[error("{signer} may not issue a notice for what {publisher} published")]
     Authority {
         /// Who signed.
@@ -227,6 +271,23 @@ pub enum NoticeError {
         /// Whose evidence it is.
         publisher: NodeId,
     },
+    /// The signer's organisation has revoked it, and the notice is not older than that.
+    #[error("{signer} was revoked by its organisation ({reason})")]
+    Revoked {
+        /// Who signed.
+        signer: PublicKey,
+        /// Why it was revoked.
+        reason: RevocationReason,
+    },
+    /// The signer is not certified for notices.
+    #[error("the certificate of {signer} does not let it publish notices")]
+    Incapable {
+        /// Who signed.
+        signer: PublicKey,
+    },
+    /// Signed as a root, or under a certificate, that is not in order.
+    #[error(transparent)]
+    Root(TrustError),
 }
 
 impl Notice {
@@ -241,18 +302,11 @@ impl Notice {
         if (self.kind == NoticeKind::Reinstatement) != self.undoes.is_some() {
             return Err(NoticeError::Undoes);
         }
-        Ok(())
-    }
-}
-
-/// Whether the signer of a notice may speak for what `publisher` of `org` published: the node itself, or its
-/// organisation's root; nobody else.
-pub fn may_issue(notice: &Signed<Notice>, publisher: &NodeId, org: Option<&OrgId>) -> Result<(), NoticeError> {
-    let signer = notice.signer();
-    if signer == publisher || Some(signer) == org {
-        Ok(())
-    } else {
-        Err(NoticeError::Authority { signer: *signer, publisher: *publisher })
+        let fits = (self.chunks.is_empty() || self.kind == NoticeKind::PartialRetraction)
+            && self.chunks.len() <= CHUNKS_MAX
+            && (self.superseded_by.is_none() || self.kind == NoticeKind::Supersession)
+            && (self.audience.is_none() || self.kind == NoticeKind::Narrowing);
+        if fits { Ok(()) } else { Err(NoticeError::Details) }
     }
 }
 
@@ -320,9 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_publisher_and_its_root_may_speak() {
-        let (node, root, other) =
-            (SecretKey::from_seed([1; 32]), SecretKey::from_seed([2; 32]), SecretKey::from_seed([3; 32]));
+    fn a_notice_keeps_its_own_rules() {
         let notice = Notice {
             tag: NoticeTag,
             kind: NoticeKind::Retraction,
@@ -331,17 +383,25 @@ mod tests {
             targets: vec![RawBlock::raw(vec![]).cid],
             fingerprints: vec![],
             undoes: None,
-            publisher: node.public(),
-            org: root.public(),
+            chunks: vec![],
+            superseded_by: None,
+            audience: None,
+            publisher: SecretKey::from_seed([1; 32]).public(),
+            org: SecretKey::from_seed([2; 32]).public(),
             issued_at: Timestamp(0),
         };
         assert_eq!(notice.check(), Ok(()));
-        let by = |key: &SecretKey| {
-            may_issue(&Signed::seal(notice.clone(), key).unwrap(), &node.public(), Some(&root.public()))
-        };
-        assert!(by(&node).is_ok() && by(&root).is_ok());
-        assert!(matches!(by(&other), Err(NoticeError::Authority { .. })));
         assert_eq!(Notice { kind: NoticeKind::Reinstatement, ..notice.clone() }.check(), Err(NoticeError::Undoes));
-        assert_eq!(Notice { targets: vec![], ..notice }.check(), Err(NoticeError::Targets));
+        assert_eq!(Notice { targets: vec![], ..notice.clone() }.check(), Err(NoticeError::Targets));
+        let chunk = RawBlock::raw(vec![1]).cid;
+        let misplaced = [
+            Notice { chunks: vec![chunk], ..notice.clone() },
+            Notice { superseded_by: Some(chunk), ..notice.clone() },
+            Notice { audience: Some(Sensitivity::Internal), ..notice.clone() },
+            Notice { kind: NoticeKind::PartialRetraction, chunks: vec![chunk; CHUNKS_MAX + 1], ..notice },
+        ];
+        for notice in misplaced {
+            assert_eq!(notice.check(), Err(NoticeError::Details));
+        }
     }
 }

@@ -3,9 +3,14 @@
 //! A score is recomputable by anyone who has the chunk and the collection's statistics: terms come from [`terms`],
 //! and [`bm25`] is fixed-point arithmetic, so two machines agree on every bit and a bundle can be replayed. The text
 //! index only proposes candidates. A federated ranking equals that of one central index because every node scores
-//! with the *sum* of the statistics ([`TermStats::merge`]), and ties are broken by CID.
+//! with the *sum* of the statistics ([`TermStats::merge`]), and ties are broken by CID. A node that withholds its
+//! statistics is fused by rank ([`fuse`]), and which of many nodes are asked at all follows from what they publish of
+//! their collections ([`select`]).
 
 mod bm25;
+mod cori;
+mod fusion;
+mod summary;
 mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +21,11 @@ use crate::content::Chunk;
 use crate::identity::NodeId;
 
 pub use bm25::{StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
+pub use cori::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Believed, beliefs, in_order, select};
+pub use fusion::{RRF_K, fuse};
+pub use summary::{
+    CollectionSummary, SUMMARY_BYTES_MAX, SUMMARY_TERMS_MAX, SUMMARY_VALIDITY_MAX, SummaryError, SummaryTag,
+};
 pub use terms::{STOP_WORDS, TERM_BYTES_MAX, is_stop_word, terms};
 
 /// Most distinct terms of a query that are looked up; what follows is ignored and said so.

@@ -26,6 +26,7 @@
 //! # Ok::<(), WireError>(())
 //! ```
 
+#[cfg(feature = "driver")]
 pub mod driver;
 pub mod protocol;
 pub mod sim;

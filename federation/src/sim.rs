@@ -1,27 +1,48 @@
 //! The simulator: many nodes, one seed, no network.
 //!
-//! It runs the real [`LogSync`](crate::protocol::LogSync) and [`Delivery`](crate::protocol::Delivery) of each node, and
-//! real frames between them, in a queue of `(time, occurrence)` whose order follows from the seed alone. Frames are lost,
-//! delayed, doubled and overtaken; nodes are partitioned, crash with writes in flight, come back from what was on their
-//! disk, and have clocks that are hours apart. Some lie ([`Behaviour`]).
+//! It runs the real [`LogSync`](crate::protocol::LogSync) and [`Delivery`](crate::protocol::Delivery) of each node, real
+//! frames between them, and the real rule of what stands against evidence ([`plumb_core::lifecycle`]), in a queue of
+//! `(time, occurrence)` whose order follows from the seed alone. Frames are lost, delayed, doubled and overtaken; nodes
+//! are partitioned, come late, leave for good, crash with writes in flight (a beginning of which has reached the disk),
+//! come back from what was on it, and have clocks that are hours apart and jump. Some lie ([`Behaviour`]).
 //!
-//! Checkers look at all nodes from outside, after every occurrence:
+//! Checkers look at all nodes from outside, with everything that happens:
 //!
 //! | invariant | says |
 //! | --- | --- |
-//! | SIM-1 | what a node holds of a log is a beginning of what its publisher published |
-//! | SIM-2 | what a node holds of a log never shrinks |
-//! | SIM-3 | an acknowledged notice is applied at its holder |
-//! | SIM-4 | nothing is delivered again after it was acknowledged |
+//! | SIM-1 | what a node holds of a log is a beginning of *one* history of its publisher: never two roots of one size |
+//! | SIM-2 | what was stored never shrinks, also over a crash; what was published is never lost; no log forks by itself |
+//! | SIM-3 | an acknowledged notice is applied, on disk, at whoever acknowledged it |
+//! | SIM-4 | nothing is delivered again after its acknowledgement was heard, also after a restart once that was on disk |
 //! | SIM-5 | nothing more is taken up from a publisher in quarantine |
+//! | SIM-6 | a notice that is applied was issued by its publisher or by that one's organisation |
+//! | SIM-7 | evidence is shown if and only if the notices that are known let it, after each notice, import and restart |
+//! | SIM-8 | no honest node is blamed or convicted by an honest one |
+//! | SIM-9 | what a node remembers is bounded, whatever its neighbours make up |
+//! | SIM-10 | after the network healed, every honest node holds every log, and every obligation is acknowledged |
+//! | SIM-11 | then all honest nodes have the same state, whatever came to them in which order |
 //!
-//! A [`Violation`] names the seed; the same seed and settings give the same run.
+//! A [`Violation`] names the seed; the same seed and settings give the same run. [`Plan`] makes a whole story from a
+//! seed, [`bench`] runs many of them, and [`plot`] draws what they cost.
+//!
+//! **What is shared.** Ten thousand nodes read the same frame; it is decoded once, by the real decoder, and the result is
+//! remembered with its bytes. Likewise a checkpoint remembers that its signature was checked
+//! ([`plumb_core::log::SignedCheckpoint`], here and in a node alike). Nothing is taken for granted that a node checks.
+
+pub mod bench;
+pub mod plot;
+pub mod shelf;
 
 mod byzantine;
 mod check;
+mod measure;
 mod network;
 mod node;
 mod packet;
+mod plan;
+mod run;
+mod script;
+mod truth;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,11 +54,14 @@ use plumb_core::measure::{Duration, Timestamp};
 use crate::protocol::Random;
 use crate::protocol::log_sync::Fault;
 use network::Network;
-use node::{Effect, Node};
-use packet::Packet;
+use node::Node;
+use packet::{Message, Packet, Post};
+use truth::Truth;
 
+pub use measure::{Spread, Traffic};
 pub use network::NetworkSettings;
 pub use node::Behaviour;
+pub use plan::{Plan, Scenario, Wish};
 
 /// How often each node's machines are given the time.
 const TICK_EVERY: Duration = Duration::seconds(1);
@@ -64,29 +88,58 @@ pub struct Settings {
     pub seed: u64,
     /// How the nodes behave, one entry for each.
     pub nodes: Vec<Behaviour>,
-    /// Neighbours of each node beside the two on the ring.
+    /// Those that are not there at the beginning: a [`Command::Restart`] brings them.
+    pub late: BTreeSet<usize>,
+    /// Those that may leave for good. The others are connected without them.
+    pub leaving: BTreeSet<usize>,
+    /// Neighbours of each node beside those on the rings.
     pub n_chords: usize,
     /// What the network does to frames.
     pub network: NetworkSettings,
 }
 
 /// What a script makes happen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A node publishes entries, about half of them notices, each with some holders.
+    /// A node publishes evidence.
     Publish {
         /// Which.
         node: usize,
-        /// How many.
-        n_entries: usize,
+        /// How many sources.
+        n: usize,
     },
-    /// A node stops; writes in flight are lost.
+    /// A node passes a source that it holds on to a neighbour, which owes it a receipt.
+    Share {
+        /// Which.
+        node: usize,
+    },
+    /// A node takes a text that it holds in anew, as its own.
+    Copy {
+        /// Which.
+        node: usize,
+    },
+    /// A node says something of its evidence: one of the seven kinds.
+    Notice {
+        /// Which.
+        node: usize,
+    },
+    /// A node stops; of the writes in flight, a beginning has reached the disk.
     Crash {
         /// Which.
         node: usize,
     },
-    /// A node comes back from its disk.
+    /// A node comes back from its disk, or for the first time.
     Restart {
+        /// Which.
+        node: usize,
+    },
+    /// A node leaves for good, as soon as somebody else holds all that it published.
+    Leave {
+        /// Which.
+        node: usize,
+    },
+    /// Somebody sets a node's clock to another hour.
+    SetClock {
         /// Which.
         node: usize,
     },
@@ -165,10 +218,10 @@ enum Occurrence {
         peer: usize,
         packet: Packet,
     },
-    Write {
+    /// The next write of a node has reached the disk.
+    Flush {
         node: usize,
         life: u64,
-        write: Box<node::Write>,
     },
     Admit {
         a: usize,
@@ -189,11 +242,14 @@ pub struct Simulation {
     nodes: Vec<Node>,
     places: BTreeMap<NodeId, usize>,
     network: Network,
+    post: Post,
     queue: BTreeMap<(Timestamp, u64), Occurrence>,
     n_queued: u64,
     random: Random,
+    truth: Truth,
     checker: check::Checker,
     reports: Reports,
+    spread: measure::Measure,
     n_occurrences: u64,
 }
 
@@ -203,27 +259,31 @@ impl Simulation {
         let mut random = Random::from_seed(settings.seed);
         let mut nodes = Vec::new();
         for (at, behaviour) in settings.nodes.iter().enumerate() {
-            let skew = random.below(SKEW_HOURS_MAX * 7_200_000 + 1);
-            let skew = i64::try_from(skew).unwrap_or(0) - (SKEW_HOURS_MAX * 3_600_000).cast_signed();
+            let skew = skew(&mut random);
             nodes.push(Node::new(at, *behaviour, skew, random.child())?);
         }
         let places = nodes.iter().enumerate().map(|(at, n)| (n.id, at)).collect();
-        let n_chords = settings.n_chords;
-        let network = Network::new(nodes.len(), n_chords, settings.network, random.child());
+        let is_reliable =
+            |at: &usize| settings.nodes.get(*at) == Some(&Behaviour::Honest) && !settings.leaving.contains(at);
+        let reliable: Vec<usize> = (0..nodes.len()).filter(is_reliable).collect();
+        let network = Network::new(nodes.len(), &reliable, settings.n_chords, settings.network, random.child());
         let mut simulation = Simulation {
             seed: settings.seed,
             now: EPOCH,
             checker: check::Checker::default(),
+            truth: Truth::new(&nodes),
+            spread: measure::Measure::new(nodes.len()),
             nodes,
             places,
             network,
+            post: Post::default(),
             queue: BTreeMap::new(),
             n_queued: 0,
             random,
             reports: Reports::default(),
             n_occurrences: 0,
         };
-        for node in 0..simulation.nodes.len() {
+        for node in (0..simulation.nodes.len()).filter(|node| !settings.late.contains(node)) {
             simulation.boot(node)?;
         }
         for (a, b) in simulation.network.links() {
@@ -270,188 +330,13 @@ impl Simulation {
         self.queue_at(self.now.plus(wait), occurrence);
     }
 
-    /// One occurrence; false if there is none left.
-    fn step(&mut self) -> Result<bool, SimError> {
-        let Some(((at, _), occurrence)) = self.queue.pop_first() else {
-            return Ok(false);
-        };
-        self.now = self.now.max(at);
-        self.n_occurrences += 1;
-        match occurrence {
-            Occurrence::Tick { node, life } => {
-                if self.node(node)?.lives(life) {
-                    self.queue_in(TICK_EVERY, Occurrence::Tick { node, life });
-                    self.act(node, |node, now| node.tick(now))?;
-                }
-            }
-            Occurrence::Arrive { from, to, packet } => {
-                let sender = self.node(from)?.id;
-                if self.node(to)?.is_up() && self.network.is_open(from, to) {
-                    self.act(to, |node, now| node.arrived(now, sender, packet))?;
-                }
-            }
-            Occurrence::Write { node, life, write } => {
-                if self.node(node)?.lives(life) {
-                    self.act(node, |node, now| node.written(now, *write))?;
-                }
-            }
-            Occurrence::Fail { node, life, peer, packet } => {
-                let peer = self.node(peer)?.id;
-                if self.node(node)?.lives(life) {
-                    self.act(node, |node, now| node.failed(now, peer, packet))?;
-                }
-            }
-            Occurrence::Admit { a, b } => self.admit(a, b)?,
-            Occurrence::Lose { node, lost } => {
-                // The lost one may have come back in the meantime.
-                if !self.node(lost)?.is_up() {
-                    let lost = self.node(lost)?.id;
-                    self.act(node, |node, now| Ok(node.lost(now, lost)))?;
-                }
-            }
-            Occurrence::Script(command) => self.script(command)?,
-        }
-        Ok(true)
-    }
-
     fn node(&mut self, at: usize) -> Result<&mut Node, SimError> {
         self.nodes.get_mut(at).ok_or(SimError::NoSuchNode(at))
     }
+}
 
-    /// Lets a node do something, performs what it wants, and looks at it from outside.
-    fn act(
-        &mut self,
-        at: usize,
-        act: impl FnOnce(&mut Node, Timestamp) -> Result<Vec<Effect>, SimError>,
-    ) -> Result<(), SimError> {
-        let now = self.now;
-        let node = self.node(at)?;
-        let (life, local) = (node.life, node.clock(now));
-        let effects = act(node, local)?;
-        for effect in effects {
-            match effect {
-                Effect::Send { to, packet } => self.send(at, &to, packet),
-                Effect::Publish { except, packet } => {
-                    for to in self.network.neighbours(at) {
-                        let to = self.node(to)?.id;
-                        if except != Some(to) {
-                            self.send(at, &to, packet.clone());
-                        }
-                    }
-                }
-                Effect::Write(write) => {
-                    let wait = Duration(1 + self.random.below(WRITE_MS_MAX));
-                    let node = at;
-                    self.queue_in(wait, Occurrence::Write { node, life, write });
-                }
-                Effect::Convicted { publisher } => {
-                    if let Some(publisher) = self.places.get(&publisher) {
-                        self.reports.convictions.entry(*publisher).or_default().insert(at);
-                    }
-                }
-                Effect::Blamed { peer, fault } => {
-                    if let Some(peer) = self.places.get(&peer) {
-                        self.reports.faults.entry(*peer).or_default().insert(fault);
-                    }
-                }
-                Effect::Broke { invariant, what } => return Err(self.broke(at, invariant, what).into()),
-            }
-        }
-        match self.checker.check(at, &self.nodes, &self.places) {
-            Ok(()) => Ok(()),
-            Err((invariant, what)) => Err(self.broke(at, invariant, what).into()),
-        }
-    }
-
-    fn broke(&self, node: usize, invariant: &'static str, what: String) -> Violation {
-        Violation { seed: self.seed, after_ms: self.elapsed().0, node, invariant, what }
-    }
-
-    fn send(&mut self, from: usize, to: &NodeId, packet: Packet) {
-        let Some(to) = self.places.get(to).copied() else {
-            return;
-        };
-        let copies = self.network.copies(from, to);
-        // Whoever asked hears of a lost request, and of a lost answer, most of the time.
-        if copies.is_empty() && self.random.chance(REPORTED_PER_MILLE) {
-            let (node, peer) = if packet.is_answer() { (to, from) } else { (from, to) };
-            let life = self.nodes.get(node).map_or(0, |node| node.life);
-            let wait = Duration(self.random.below(FAILURE_MS_MAX));
-            let packet = packet.clone();
-            self.queue_in(wait, Occurrence::Fail { node, life, peer, packet });
-        }
-        for wait in copies {
-            let packet = packet.clone();
-            self.queue_in(wait, Occurrence::Arrive { from, to, packet });
-        }
-    }
-
-    fn boot(&mut self, at: usize) -> Result<(), SimError> {
-        let now = self.now;
-        let seed = self.random.number();
-        let node = self.node(at)?;
-        node.boot(node.clock(now), seed)?;
-        let life = node.life;
-        let wait = Duration(self.random.below(TICK_EVERY.0));
-        self.queue_in(wait, Occurrence::Tick { node: at, life });
-        Ok(())
-    }
-
-    /// Two neighbours connect. Whoever thought the other lost or there hears that it is new.
-    fn admit(&mut self, a: usize, b: usize) -> Result<(), SimError> {
-        if !(self.node(a)?.is_up() && self.node(b)?.is_up()) {
-            return Ok(());
-        }
-        for (at, other) in [(a, b), (b, a)] {
-            let (peer, heads) = self.node(other)?.introduction();
-            self.act(at, |node, now| {
-                let mut effects = node.lost(now, peer);
-                effects.extend(node.admitted(now, peer, heads)?);
-                Ok(effects)
-            })?;
-        }
-        Ok(())
-    }
-
-    fn script(&mut self, command: Command) -> Result<(), SimError> {
-        match command {
-            Command::Publish { node, n_entries } => {
-                // Whoever got evidence from a node is connected with it.
-                let mut holders = Vec::new();
-                for neighbour in self.network.neighbours(node) {
-                    let neighbour = self.node(neighbour)?;
-                    if neighbour.behaviour == Behaviour::Honest {
-                        holders.push(neighbour.id);
-                    }
-                }
-                if self.node(node)?.is_up() {
-                    let by = self.random.below(holders.len().max(1) as u64);
-                    holders.rotate_left(usize::try_from(by).unwrap_or(0));
-                    self.act(node, |node, now| node.publish(now, n_entries, &holders))?;
-                }
-            }
-            Command::Crash { node } => {
-                self.node(node)?.crash();
-                for neighbour in self.network.neighbours(node) {
-                    let wait = Duration(self.random.below(20_000));
-                    let (node, lost) = (neighbour, node);
-                    self.queue_in(wait, Occurrence::Lose { node, lost });
-                }
-            }
-            Command::Restart { node } => {
-                if !self.node(node)?.is_up() {
-                    self.boot(node)?;
-                    for neighbour in self.network.neighbours(node) {
-                        let wait = Duration(self.random.below(2000));
-                        let (a, b) = (node, neighbour);
-                        self.queue_in(wait, Occurrence::Admit { a, b });
-                    }
-                }
-            }
-            Command::Part { side } => self.network.part(side),
-            Command::Heal => self.network.heal(),
-            Command::Lie => self.nodes.iter_mut().for_each(Node::begin_to_lie),
-        }
-        Ok(())
-    }
+/// How far a clock is off, in milliseconds.
+fn skew(random: &mut Random) -> i64 {
+    let skew = random.below(SKEW_HOURS_MAX * 7_200_000 + 1);
+    i64::try_from(skew).unwrap_or(0) - (SKEW_HOURS_MAX * 3_600_000).cast_signed()
 }

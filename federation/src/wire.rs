@@ -36,7 +36,7 @@ pub use frame::Unknown;
 pub const REASON_BYTES_MAX: usize = 512;
 
 /// Largest signed certificate, in bytes: two keys, two names and a signature are some 500.
-pub const CERTIFICATE_BYTES_MAX: usize = 4 * 1024;
+pub const CERTIFICATE_BYTES_MAX: usize = 8 * 1024;
 
 /// Longest checkpoint, in bytes: three lines, its publisher's signature, and cosignatures of some sixty witnesses.
 pub const CHECKPOINT_BYTES_MAX: usize = 16 * 1024;

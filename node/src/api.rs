@@ -1,15 +1,18 @@
 //! The routes: one file per group, each a thin translation between HTTP and one message to one actor.
 
 pub mod answers;
+pub mod asking;
 pub mod audit;
 pub mod bundles;
 pub mod care;
+pub mod did;
 pub mod docs;
 pub mod envelope;
 pub mod gravity;
 pub mod health;
 pub mod ingest;
 pub mod jobs;
+pub mod log;
 pub mod notices;
 pub mod peers;
 pub mod search;
@@ -53,11 +56,13 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(search::routes)
         .configure(answers::routes)
         .configure(bundles::routes)
+        .configure(did::routes)
         .configure(notices::routes)
         .configure(peers::routes)
         .configure(teachings::routes)
         .configure(trust::routes)
         .configure(audit::routes)
+        .configure(log::routes)
         .configure(gravity::routes)
         .configure(tokens::routes)
         .configure(care::routes)

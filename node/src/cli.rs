@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, notices, org, peers,
+    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, log, notices, org, peers,
     search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
@@ -99,6 +99,8 @@ enum Command {
     Trust(trust::TrustArgs),
     /// Look at the audit log, and verify it
     Audit(audit::AuditArgs),
+    /// Look at the public log and its cosignatures; decide when a log shows two histories
+    Log(log::LogArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
@@ -107,7 +109,7 @@ enum Command {
     Rebuild(care::RebuildArgs),
     /// Examine the node, and say what to do
     Doctor(care::DoctorArgs),
-    /// Measure with whole nodes on this machine
+    /// Measure: whole nodes on this machine, or simulated federations
     Bench(bench::BenchArgs),
     /// Show the configuration, and where each value comes from
     Config(config::ConfigArgs),
@@ -172,10 +174,9 @@ fn run(cx: &Context, command: Command) -> anyhow::Result<Exit> {
             output::write(&String::from_utf8_lossy(&script))?;
             Ok(Exit::Done)
         }
-        Command::Bench(args) => bench::run(cx, &args),
+        Command::Bench(args) => bench::run(cx, args),
         Command::Config(args) => config::run(cx, args),
         Command::Init(args) => init::run(cx, args),
-        Command::Org(args) => org::run(cx, args),
         command => in_system(cx, command),
     }
 }
@@ -210,19 +211,16 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Reinstate(args) => notices::reinstate(cx, args).await,
         Command::Notices(args) => notices::run(cx, args).await,
         Command::Peers(args) => peers::run(cx, args).await,
+        Command::Org(args) => org::run(cx, args).await,
         Command::Teach(args) => teach::run(cx, args).await,
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Log(args) => log::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
-        Command::Demo(_)
-        | Command::Completions(_)
-        | Command::Bench(_)
-        | Command::Config(_)
-        | Command::Init(_)
-        | Command::Org(_) => {
+        Command::Demo(_) | Command::Completions(_) | Command::Bench(_) | Command::Config(_) | Command::Init(_) => {
             unreachable!("these need no system and are done by `run`")
         }
     }
@@ -258,16 +256,34 @@ mod tests {
             "plumb peers list --wait 2 --deadline 3s",
             "plumb org init N --out d",
             "plumb org certify r --root d --install h --valid 10d",
+            "plumb org certify r --root d --out c --department d --capability search --succeeds did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --passphrase-file p",
+            "plumb org rotate --root d --out f --passphrase-file p",
+            "plumb org revoke did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --root d --reason key-compromise --log-size 3",
+            "plumb org show --root d --json",
+            "plumb retract a --reason legal --as-root d --passphrase-file p",
+            "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N --incoming notices --outgoing none --weight 20",
+            "plumb trust set did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --outgoing none",
+            "plumb trust remove did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --forget",
+            "plumb trust rotate f",
+            "plumb trust import f",
+            "plumb trust settle did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
+            "plumb bundle verify f --statement s",
             "plumb trust add did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --name N",
             "plumb teach offer a.md --kind decision --confidence 920 --validated --seen 3",
             "plumb teach resolve bafy context-dependent",
             "plumb teach list --pending",
             "plumb teach send",
             "plumb audit list --action a --before 3 --limit 5",
+            "plumb log status --json",
+            "plumb log resume --accept-loss",
+            "plumb log fork show Northwater --out f",
+            "plumb log fork verify f",
+            "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",
+            "plumb bench sim --nodes 10,100 --seeds 1..=3 --publishers 4 --loss 50 --delay 200 --scenario all --plot f --json",
             "plumb completions zsh",
             "plumb config show",
         ] {
@@ -288,6 +304,8 @@ mod tests {
             "plumb teach offer a.md --kind decision --confidence 1001",
             "plumb teach resolve bafy maybe",
             "plumb trust add did:web:x --name N",
+            "plumb trust set did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --incoming some",
+            "plumb org revoke did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --root d --reason boredom",
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).unwrap_err().exit_code(), 2, "{line}");
         }

@@ -45,6 +45,18 @@ impl Client {
         decode(&self.send(Method::POST, path, Some(("application/json", body))).await?)
     }
 
+    /// `POST` of JSON, with the answer as it is.
+    pub async fn post_for_bytes(&self, path: &str, body: &impl Serialize) -> anyhow::Result<Bytes> {
+        let body = Bytes::from(serde_json::to_vec(body)?);
+        self.send(Method::POST, path, Some(("application/json", body))).await
+    }
+
+    /// `PATCH` with JSON, with a JSON answer.
+    pub async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
+        let body = Bytes::from(serde_json::to_vec(body)?);
+        decode(&self.send(Method::PATCH, path, Some(("application/json", body))).await?)
+    }
+
     /// `POST` of nothing, with a JSON answer.
     pub async fn act<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         decode(&self.send(Method::POST, path, None).await?)

@@ -12,6 +12,7 @@ pub mod gravity;
 pub mod ingest;
 pub mod init;
 pub mod jobs;
+pub mod log;
 pub mod notices;
 pub mod org;
 pub mod peers;

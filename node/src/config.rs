@@ -10,9 +10,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
-use plumb_actors::federation::SyncMode;
+use plumb_actors::federation::{SearchPolicy, SyncMode};
 use plumb_core::boundary::DepartmentPolicy;
-use plumb_core::identity::{EntityId, EntityType};
+use plumb_core::identity::{DidWeb, EntityId, EntityType};
 use plumb_core::measure::Duration;
 use serde::Deserialize;
 
@@ -38,6 +38,8 @@ pub struct Config {
     pub people: Vec<Person>,
     /// Where HTTP is answered.
     pub http_listen: SocketAddr,
+    /// The name that this node goes by in JSON bundles, instead of its key.
+    pub did_web: Option<DidWeb>,
     /// Where other nodes reach this one.
     pub federation_listen: Vec<String>,
     /// Nodes to connect to from the start.
@@ -50,6 +52,8 @@ pub struct Config {
     pub federation_relay: bool,
     /// Requests of one kind from one peer in a second.
     pub federation_requests_per_second: u32,
+    /// What other nodes are told in a search.
+    pub search: SearchPolicy,
     /// When knowledge is offered to peers.
     pub sync: SyncMode,
     /// How often, in the background.
@@ -138,6 +142,10 @@ impl Config {
             http_listen: listen
                 .parse()
                 .with_context(|| format!("http.listen: `{listen}` is not an address such as 127.0.0.1:7411"))?,
+            did_web: match text("http.did_web")? {
+                "" => None,
+                host => Some(DidWeb::of_host(host).context("http.did_web")?),
+            },
             federation_listen: resolved.list("federation.listen"),
             federation_bootstrap: resolved.list("federation.bootstrap"),
             federation_announce: resolved.list("federation.announce"),
@@ -145,6 +153,11 @@ impl Config {
             federation_relay: resolved.flag("federation.relay"),
             federation_requests_per_second: u32::try_from(number("federation.requests_per_second")?)
                 .unwrap_or(u32::MAX),
+            search: SearchPolicy {
+                publish_summary: resolved.flag("federation.publish_summary"),
+                share_statistics: resolved.flag("federation.share_statistics"),
+                name_person: resolved.flag("federation.name_person"),
+            },
             sync: text("federation.sync")?.parse().context("federation.sync")?,
             sync_every: Duration(number("federation.sync_every_ms")? as u64),
             policy: DepartmentPolicy {

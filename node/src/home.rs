@@ -3,7 +3,7 @@
 //! ```text
 //! plumb.toml              configuration
 //! keys/node.key           the node's seed, hex, 0600
-//! keys/organisation.key   the organisation's root seed, only where the root is kept
+//! keys/organisation.key   the organisation's root, only where it was founded with the home
 //! keys/certificate        what the organisation says of this node
 //! store/ index/           what is kept
 //! plumb.lock plumb.sock   who works with the home, and how to reach the node that runs
@@ -13,6 +13,8 @@ mod files;
 mod keys;
 mod lock;
 mod membership;
+mod root;
+mod sealed;
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +22,11 @@ use anyhow::{Context as _, anyhow, bail};
 use plumb_core::identity::{SecretKey, Signed};
 use plumb_core::trust::Certificate;
 
-pub use files::{write_atomically, write_new};
+pub use files::{write_atomically, write_new, write_private};
 pub use keys::{generate_key, read_key, write_key};
 pub use lock::HomeLock;
-pub use membership::{CertificateRequest, Root, check_name, check_own, read_certificate, read_request};
+pub use membership::{CertificateRequest, check_name, check_own, read_certificate, read_request};
+pub use root::Root;
 
 /// Longest path of a unix socket that every platform takes: `sun_path` has 104 bytes on some, and ends with a zero.
 const SOCKET_PATH_BYTES_MAX: usize = 103;

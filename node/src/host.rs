@@ -48,6 +48,7 @@ impl Hosted {
     /// Starts the node of a home. Whoever calls holds the home's lock, and is inside an actix system.
     pub async fn start(home: &Home, config: &Config, reach: Reach, lock: HomeLock) -> anyhow::Result<Hosted> {
         let options = node_options(home, config, reach)?;
+        let id = options.key.public();
         // Both doors are taken before the store is opened: an address in use is found out in no time.
         let tcp = match reach {
             Reach::Home => None,
@@ -60,6 +61,8 @@ impl Hosted {
         let node = Node::start(options).await.context("the node cannot be started")?;
         let served = web::Data::new(Served {
             node: node.clone(),
+            id,
+            did_web: config.did_web.clone(),
             people: config.people_ids(),
             person: config.person.clone(),
             limits: config.limits,
@@ -140,6 +143,7 @@ fn node_options(home: &Home, config: &Config, reach: Reach) -> anyhow::Result<No
         policy: config.policy,
         network,
         source_bytes_max: config.source_bytes_max,
+        search: config.search,
         sync: config.sync,
         sync_every: config.sync_every,
     })

@@ -34,6 +34,7 @@ mod logs;
 mod metrics;
 mod offline;
 mod output;
+mod passphrase;
 mod problem;
 mod process;
 mod progress;

@@ -166,7 +166,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request("GET", "/v1/jobs/{id}", 404, Duration::from_millis(3));
         let actor = ActorView { name: "Retrieval".into(), alive: true, incarnation: 2, handled: 7, refused: 1 };
-        let health = HealthView { ready: true, actors: vec![actor] };
+        let health = HealthView { ready: true, publishing_stopped: None, actors: vec![actor] };
         let store = StoreCounters { position: Position::default(), outbox_rows: 1, audit_events: 9, disk_bytes: 4096 };
         let index = IndexCounters {
             position: Position::default(),

@@ -25,6 +25,7 @@ pub enum Reason {
     MethodNotAllowed,
     Conflict,
     NotCertified,
+    PublishingStopped,
     TooLarge,
     UnsupportedMediaType,
     KeyReused,
@@ -41,7 +42,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 20] = [
         Reason::InvalidRequest,
         Reason::Unauthenticated,
         Reason::Denied,
@@ -49,6 +50,7 @@ impl Reason {
         Reason::MethodNotAllowed,
         Reason::Conflict,
         Reason::NotCertified,
+        Reason::PublishingStopped,
         Reason::TooLarge,
         Reason::UnsupportedMediaType,
         Reason::KeyReused,
@@ -73,6 +75,7 @@ impl Reason {
             Reason::MethodNotAllowed => ("method_not_allowed", 405, "Not with this method"),
             Reason::Conflict => ("conflict", 409, "It contradicts what is there"),
             Reason::NotCertified => ("not_certified", 409, "The node has no certificate"),
+            Reason::PublishingStopped => ("publishing_stopped", 409, "The node publishes nothing at present"),
             Reason::TooLarge => ("too_large", 413, "More than is taken at once"),
             Reason::UnsupportedMediaType => ("unsupported_media_type", 415, "Not a form that is read here"),
             Reason::KeyReused => ("key_reused", 422, "The idempotency key was used before"),
@@ -221,6 +224,8 @@ mod tests {
             NodeError::NotFound(String::new()),
             NodeError::Denied(String::new()),
             NodeError::Conflict(String::new()),
+            NodeError::TooLarge(String::new()),
+            NodeError::Stopped(String::new()),
             NodeError::Busy { retry_after: Duration(1) },
             NodeError::DeadlinePassed { after: Duration(1) },
             NodeError::Crashed { actor: "test" },
@@ -247,6 +252,7 @@ mod tests {
                 "405 method_not_allowed",
                 "409 conflict",
                 "409 not_certified",
+                "409 publishing_stopped",
                 "413 too_large",
                 "415 unsupported_media_type",
                 "422 key_reused",

@@ -21,14 +21,14 @@ use actix_web::http::Method;
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, HttpRequest, HttpResponse, HttpServer, rt, web};
 use plumb_actors::Node;
-use plumb_core::identity::EntityId;
+use plumb_core::identity::{DidWeb, EntityId, NodeId};
 
 use crate::api;
 use crate::config::Limits;
 use crate::metrics::Metrics;
 use crate::problem::{Problem, Reason};
 
-pub use body::{Body, Bundle};
+pub use body::{Body, Bundle, Words};
 pub use caller::{AS_HEADER, Asker, Entrance, Operator};
 pub use replies::{Key, Replies};
 
@@ -44,6 +44,10 @@ const LOCAL_REQUEST_MAX: Duration = Duration::from_secs(3600);
 pub struct Served {
     /// The node.
     pub node: Node,
+    /// Its name.
+    pub id: NodeId,
+    /// The name that it goes by in JSON bundles, instead of its key.
+    pub did_web: Option<DidWeb>,
     /// Who may ask.
     pub people: BTreeSet<EntityId>,
     /// For whom the operator asks, unless they say otherwise.

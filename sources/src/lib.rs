@@ -17,6 +17,7 @@
 //! | [`Plain`], [`Markdown`], [`Html`], [`Pdf`], [`JsonLines`] | the adapters |
 //! | [`read_source`] | sniffing, choice, limits, isolation |
 //! | [`walk`], [`load`] | from paths to bytes |
+//! | [`world`] | what the world publishes about works: retractions by DOI |
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -49,6 +50,7 @@ mod plain;
 mod read;
 mod sniff;
 mod walk;
+pub mod world;
 
 pub use adapter::{Emit, Item, Rights, Source, SourceAdapter};
 pub use address::file_address;

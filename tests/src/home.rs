@@ -14,6 +14,9 @@ use crate::{plumb_binary, view};
 /// Longest that an ordinary command may take; a debug build on a busy machine is slow.
 const COMMAND_TIME: Duration = Duration::from_secs(120);
 
+/// The passphrase of every root.
+pub const ROOT_PASSPHRASE: &str = "a passphrase for tests";
+
 /// An organisation: a root key in a directory of its own, as on somebody's USB stick.
 #[derive(Debug)]
 pub struct Organisation {
@@ -21,14 +24,15 @@ pub struct Organisation {
     pub name: String,
     /// Its root: a `did:key`.
     pub did: String,
-    root: PathBuf,
+    /// Where the root lies.
+    pub root: PathBuf,
 }
 
 impl Organisation {
     /// Makes the root key below `scratch`.
     pub fn found(scratch: &Path, name: &str) -> Organisation {
         let root = scratch.join(format!("root-{}", name.to_lowercase().replace(' ', "-")));
-        let made = plumb(scratch, ["org", "init", name, "--out"].map(OsStr::new), [root.as_os_str()]).expect(0);
+        let made = plumb(scratch, ["org", "init", name, "--root"].map(OsStr::new), [root.as_os_str()]).expect(0);
         Organisation { name: name.to_string(), did: view::text(&made, "/organisation").to_string(), root }
     }
 
@@ -47,9 +51,21 @@ impl Organisation {
 
     /// Certifies a home that asks for it.
     pub fn certify(&self, home: &Home) {
+        self.certify_with(home, &[]);
+    }
+
+    /// Certifies a home with further terms, such as `--capability search`.
+    pub fn certify_with(&self, home: &Home, terms: &[&str]) -> Value {
         let request = home.request().into_os_string();
         let args = ["org".as_ref(), "certify".as_ref(), request.as_os_str(), "--root".as_ref(), self.root.as_os_str()];
-        plumb(&home.scratch, args, ["--install".as_ref(), home.dir.as_os_str()]).expect(0);
+        let install = ["--install".as_ref(), home.dir.as_os_str()];
+        plumb(&home.scratch, args, install.into_iter().chain(terms.iter().map(OsStr::new))).expect(0)
+    }
+
+    /// Runs `plumb org VERB … --root` for this organisation, without a home, and requires its exit code.
+    pub fn org(&self, scratch: &Path, args: &[&str], code: i32) -> Value {
+        let args = ["org"].iter().chain(args).map(OsStr::new);
+        plumb(scratch, args, ["--root".as_ref(), self.root.as_os_str()]).expect(code)
     }
 }
 
@@ -120,6 +136,16 @@ impl Home {
         self.run(args).expect(0)
     }
 
+    /// What a command that must succeed shows to a person.
+    #[track_caller]
+    pub fn shown<S: AsRef<OsStr>>(&self, args: &[S]) -> String {
+        let mut command = bare(&self.scratch);
+        command.args(args).arg("--home").arg(&self.dir);
+        let outcome = finish(command, COMMAND_TIME);
+        assert_eq!(outcome.code, 0, "exit code of {outcome}");
+        String::from_utf8(outcome.stdout).expect("what is shown is text")
+    }
+
     fn request(&self) -> PathBuf {
         self.dir.join("node.request.json")
     }
@@ -141,6 +167,7 @@ fn clean(mut command: Command, scratch: &Path) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLUMB_")) {
         command.env_remove(name);
     }
+    command.env("PLUMB_ROOT_PASSPHRASE", ROOT_PASSPHRASE);
     command.env("HOME", scratch).env("XDG_DATA_HOME", scratch.join("no-home-here")).current_dir(scratch);
     command
 }

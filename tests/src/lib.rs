@@ -10,14 +10,18 @@
 //! | [`plumb_binary`] | finds the binary, and builds it when it is older than its sources |
 //! | [`Organisation`], [`Home`] | homes of nodes, founded and certified; commands run in them |
 //! | [`RunningNode`] | a node as a process: started, stopped, killed |
+//! | [`Peer`] | a neighbour of our own over real libp2p: honest, slow, silent, broken or lying |
 //! | [`Http`] | just enough HTTP/1.1 to speak to a node, also wrongly |
 //! | [`Story`] | the three nodes of `fixtures/story` |
+//! | [`Pair`], [`Crafted`] | bundles: made by real nodes, and made with keys of our own |
 //! | [`data`] | the collections of real input |
 
 mod binary;
+mod bundles;
 mod collections;
 mod home;
 mod http;
+mod peer;
 mod process;
 mod random;
 mod running;
@@ -26,9 +30,11 @@ mod view;
 mod waiting;
 
 pub use binary::{plumb_binary, workspace_root};
+pub use bundles::{Crafted, PUMP_QUESTION, PUMP_SENTENCE, Pair, now, resealed};
 pub use collections::data;
 pub use home::{Home, Organisation};
 pub use http::{Http, Response};
+pub use peer::{Behaviour, Document, Identity, Peer};
 pub use process::{Outcome, finish};
 pub use random::Rng;
 pub use running::RunningNode;

@@ -2,62 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
 
-use plumb_core::boundary::Sensitivity;
-use plumb_core::content::{Fingerprint, RawBlock, SourceRecord, SourceTag, chunks_of};
-use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, seal};
-use plumb_core::grounding::{Evidence, compose};
-use plumb_core::identity::SecretKey;
-use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
 use plumb_core::measure::Timestamp;
-use plumb_core::retrieval::{Query, TermStats, body_of};
-use plumb_core::trust::{VALIDITY_DEFAULT, certify};
-use plumb_tests::{Home, Organisation, count, list, text};
+use plumb_tests::{Crafted, Home, PUMP_QUESTION, PUMP_SENTENCE, Pair, count, list, now, text};
 use serde_json::Value;
-use tempfile::TempDir;
-
-const QUESTION: &str = "At what pressure is pump 7 restarted?";
-const SENTENCE: &str = "Pump 7 is restarted at a pressure of 4 bar.";
-
-/// Two organisations that trust each other, with no node running.
-struct Pair {
-    scratch: TempDir,
-    issuer: Home,
-    reader: Home,
-}
-
-impl Pair {
-    fn new() -> Pair {
-        let scratch = TempDir::new().unwrap();
-        let (a, b) = (Organisation::found(scratch.path(), "Alder"), Organisation::found(scratch.path(), "Birch"));
-        let issuer = a.node(scratch.path(), "works", "person-issuer");
-        let reader = b.node(scratch.path(), "office", "person-reader");
-        issuer.trust(&b);
-        reader.trust(&a);
-        Pair { scratch, issuer, reader }
-    }
-
-    /// A bundle that the issuer sealed over one document of this sensitivity.
-    fn bundle(&self, sensitivity: &str) -> PathBuf {
-        let document = self.scratch.path().join("pump.md");
-        std::fs::write(&document, format!("# Pump 7\n\n{SENTENCE}\n")).unwrap();
-        let sensitivity = ["--sensitivity".as_ref(), sensitivity.as_ref()];
-        self.issuer.ok(&[&["ingest".as_ref(), document.as_os_str()], &sensitivity[..]].concat());
-        let file = self.scratch.path().join("answer.car");
-        let args = ["ask".as_ref(), QUESTION.as_ref(), "--save".as_ref(), "--bundle".as_ref(), file.as_os_str()];
-        let answer = self.issuer.ok(&args);
-        assert!(answer["answer"]["answer"].to_string().contains(SENTENCE), "{answer:#}");
-        file
-    }
-
-    /// A home that knows nobody.
-    fn nowhere(&self) -> Home {
-        Home::at(self.scratch.path(), &self.scratch.path().join("no-home"))
-    }
-}
 
 #[test]
 fn an_authentic_bundle_is_0_everywhere_and_4_after_its_retraction() {
@@ -66,7 +15,7 @@ fn an_authentic_bundle_is_0_everywhere_and_4_after_its_retraction() {
     let verdict = verify(&pair.issuer, &file, 0);
     assert_eq!(text(&verdict, "/verdict"), "authentic");
     assert_eq!(text(&verdict, "/organisation_name"), "Alder");
-    assert_eq!(text(&verdict, "/query"), QUESTION);
+    assert_eq!(text(&verdict, "/query"), PUMP_QUESTION);
     assert!(list(&verdict, "/checks").len() >= 5, "{verdict:#}");
     assert_eq!(verify(&pair.reader, &file, 0)["organisation_is_trusted"], true);
     // With no home at all there is nobody to trust, and everything else can still be checked.
@@ -96,7 +45,7 @@ fn a_bundle_whose_status_nobody_confirmed_is_5() {
         ("stale-head.car", now, Some(stale), 5, "unconfirmed"),
     ] {
         let file = pair.scratch.path().join(name);
-        std::fs::write(&file, sealed(issued_at, as_of)).unwrap();
+        std::fs::write(&file, Crafted { issued_at, as_of, ..Crafted::saying(PUMP_SENTENCE) }.to_car()).unwrap();
         for home in [&pair.nowhere(), &pair.reader] {
             let said = verify(home, &file, exit);
             assert_eq!(text(&said, "/verdict"), verdict, "{name}: {said:#}");
@@ -150,7 +99,7 @@ fn a_replay_in_another_home_gives_the_same_bytes() {
         std::fs::read(&out).unwrap()
     };
     let at_home = replay(&pair.issuer);
-    assert!(String::from_utf8_lossy(&at_home).contains(SENTENCE));
+    assert!(String::from_utf8_lossy(&at_home).contains(PUMP_SENTENCE));
     assert_eq!(at_home, replay(&pair.reader));
     assert_eq!(at_home, replay(&pair.nowhere()));
 }
@@ -186,64 +135,4 @@ fn verify(home: &Home, file: &Path, exit: i32) -> Value {
     let verdict = home.run(&["bundle".as_ref(), "verify".as_ref(), file.as_os_str()]).expect(exit);
     assert_eq!(count(&verdict, "/exit_code"), exit as u64, "{verdict:#}");
     verdict
-}
-
-/// A bundle made with keys of our own, so that it can be as old as we like: no node would seal it.
-fn sealed(issued_at: Timestamp, as_of: Option<Timestamp>) -> Vec<u8> {
-    let (root, node) = (SecretKey::from_seed([1; 32]), SecretKey::from_seed([2; 32]));
-    let publisher = node.public();
-    let raw = RawBlock::raw(SENTENCE.as_bytes().to_vec());
-    let source = SourceRecord {
-        tag: SourceTag,
-        publisher,
-        scope: "department:department-works".parse().unwrap(),
-        uri: "file:pump.md".into(),
-        instance: vec![0; 16],
-        title: "Pump 7".into(),
-        media_type: "text/markdown".into(),
-        adapter: "markdown/1".into(),
-        raw: raw.cid,
-        text: raw.cid,
-        fingerprint: Fingerprint::of(SENTENCE),
-    };
-    let source = RawBlock::encode(&source).unwrap();
-    let chunk = chunks_of(source.cid, "Pump 7", SENTENCE, &[]).remove(0);
-    let block = RawBlock::encode(&chunk).unwrap();
-    let query = Query::new(QUESTION);
-    let (tf, n_terms) = query.frequencies(&body_of(&chunk));
-    let stats = TermStats { n_docs: 1, n_terms, doc_freq: tf.iter().map(|tf| u64::from(*tf > 0)).collect() };
-    let score = query.score(&chunk, &stats);
-    let blocks = BTreeMap::from([(source.cid, source.bytes), (block.cid, block.bytes)]);
-    let evidence = [Evidence {
-        cid: block.cid,
-        chunk,
-        uri: "file:pump.md".into(),
-        publisher,
-        score,
-        distance: 0,
-        sensitivity: Sensitivity::Public,
-        caution: None,
-    }];
-    let mut log = CompactRange::new();
-    log.append(leaf_hash(b"entry"));
-    let origin = publisher.to_string().parse().unwrap();
-    let checkpoint = Checkpoint { origin, size: log.size(), root: log.root() }.sign(&node);
-    let department = "department-works".parse().unwrap();
-    let certificate = certify(&root, "Cedar", publisher, department, issued_at, VALIDITY_DEFAULT).unwrap();
-    let contents = Contents {
-        answer: &compose(&query, &stats, &evidence, issued_at),
-        stats: &stats,
-        evidence: &evidence,
-        blocks: &blocks,
-        heads: as_of.map(|as_of| Head { publisher, checkpoint, as_of }).into_iter().collect(),
-        certificate: &certificate,
-        issued_at,
-        max_age: ISSUED_MAX_AGE,
-    };
-    seal(&contents, &node).unwrap().to_car()
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    Timestamp(since.as_millis().try_into().unwrap())
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use plumb_core::boundary::{Requester, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::Signed;
-use plumb_core::log::leaf_hash;
 use plumb_core::propagation::Reply;
-use plumb_core::trust::{Certificate, is_signed_by_its_root, requester_of};
+use plumb_core::trust::{Assertion, Capability, Certificate, Incoming, Place, TrustError, requester_of};
 use plumb_federation::driver::Protocol;
-use plumb_federation::protocol::log_sync::page;
+use plumb_federation::protocol::log_sync::page_from;
 use plumb_federation::wire::WireError;
 use plumb_federation::wire::blocks::{Blocks, BlocksRequest, BlocksResponse};
 use plumb_federation::wire::log::{LogRequest, LogResponse};
@@ -20,7 +19,7 @@ use plumb_federation::wire::search::{HITS_MAX, Hit, SearchRequest, SearchRespons
 use plumb_federation::wire::teach::{TeachRequest, TeachResponse};
 use plumb_storage::{Blocks as _, Change, Records, unit};
 
-use super::teaching;
+use super::{Desk, summaries, teaching};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
 use crate::kept;
@@ -34,6 +33,7 @@ const RETRY_AFTER_MS: u64 = 1_000;
 /// The answer to a request, or why it cannot be read.
 pub(super) async fn answer(
     premises: Arc<Premises>,
+    desk: Arc<Desk>,
     verification: Late<Door<Verification>>,
     certificate: Signed<Certificate>,
     protocol: Protocol,
@@ -44,7 +44,7 @@ pub(super) async fn answer(
         Protocol::Hello => Ok(Vec::new()),
         Protocol::Search => {
             let request = SearchRequest::decode(&bytes)?;
-            Ok(search(premises, certificate, request).await.encode())
+            Ok(search(premises, desk, certificate, request).await.encode())
         }
         Protocol::Blocks => {
             let request = BlocksRequest::decode(&bytes)?;
@@ -56,7 +56,7 @@ pub(super) async fn answer(
         }
         Protocol::Notice => {
             let request = NoticeRequest::decode(&bytes)?;
-            Ok(notice(premises, verification, request).await.encode())
+            Ok(notice(premises, verification, &certificate, request).await.encode())
         }
         Protocol::Teach => {
             let request = TeachRequest::decode(&bytes)?;
@@ -65,45 +65,107 @@ pub(super) async fn answer(
     }
 }
 
-async fn search(premises: Arc<Premises>, certificate: Signed<Certificate>, request: SearchRequest) -> SearchResponse {
-    let id = match &request {
-        SearchRequest::Statistics(asked) => asked.id,
-        SearchRequest::Hits(asked) => asked.id,
-        SearchRequest::Unknown(_) => 0,
-    };
-    let found = blocking(move || {
-        let requester = requester_of(certificate.value());
-        match request {
-            SearchRequest::Statistics(asked) => {
-                let stats = local_stats(&premises, &requester, &asked.query)?;
-                Ok(SearchResponse::Statistics { id, stats })
-            }
-            SearchRequest::Hits(asked) => {
-                let k = asked.k.min(HITS_MAX) as usize;
-                let found = local_hits(&premises, &requester, &asked.query, &asked.stats, k)?;
-                let hits: Vec<Hit> = found
-                    .into_iter()
-                    .filter_map(|hit| Hit::new(hit.score, hit.sensitivity, hit.chunk_block, hit.source_block).ok())
-                    .collect();
-                let who = format!("{} of {}", certificate.value().node, certificate.value().org_name);
-                let what = format!("{} hits to a peer", hits.len());
-                let event = premises.event(&who, "search", &asked.query.text, "allowed", what);
-                premises.store.commit(Change::new(event))?;
-                Ok(SearchResponse::Hits { id, hits })
-            }
-            SearchRequest::Unknown(unknown) => {
-                let reason = reason(&format!("`{}` is not known here", unknown.kind));
-                Ok(SearchResponse::Denied { id, reason })
-            }
-        }
-    });
+async fn search(
+    premises: Arc<Premises>,
+    desk: Arc<Desk>,
+    certificate: Signed<Certificate>,
+    request: SearchRequest,
+) -> SearchResponse {
+    let id = request.id();
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Search) {
+        return SearchResponse::Denied { id, reason: why };
+    }
+    let found = blocking(move || search_as(&premises, &desk, certificate.value(), request));
     found.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a peer's search failed here");
         SearchResponse::Busy { id, retry_after_ms: RETRY_AFTER_MS }
     })
 }
 
+fn search_as(
+    premises: &Premises,
+    desk: &Desk,
+    certificate: &Certificate,
+    request: SearchRequest,
+) -> Result<SearchResponse, NodeError> {
+    let id = request.id();
+    let deny = |why: &str| SearchResponse::Denied { id, reason: reason(why) };
+    let node = format!("{} of {}", certificate.node, certificate.org_name);
+    // Who asks is settled before anything is opened.
+    let requester = match desk.requester(certificate, &request, &premises.node(), premises.now()) {
+        Ok(requester) => requester,
+        Err(error) => {
+            let event = premises.event(&node, "search", subject_of(&request), "denied", &error);
+            premises.store.commit(Change::new(event))?;
+            return Ok(deny(&error.to_string()));
+        }
+    };
+    let who = match request.assertion() {
+        Some(assertion) => format!("{node} for {}", asserted(assertion.value())),
+        None => format!("{node} for nobody in particular"),
+    };
+    match request {
+        SearchRequest::Statistics(_) if !desk.policy.share_statistics => {
+            Ok(deny("this node keeps the statistics of its collection to itself"))
+        }
+        SearchRequest::Statistics(asked) => {
+            Ok(SearchResponse::Statistics { id, stats: local_stats(premises, &requester, &asked.query)? })
+        }
+        SearchRequest::Hits(asked) => {
+            let k = asked.k.min(HITS_MAX) as usize;
+            // Whoever keeps its statistics ranks by them, and is fused by rank.
+            let stats = match desk.policy.share_statistics {
+                true => asked.stats,
+                false => local_stats(premises, &requester, &asked.query)?,
+            };
+            let found = local_hits(premises, &requester, &asked.query, &stats, k)?;
+            let hits: Vec<Hit> = found
+                .into_iter()
+                .filter_map(|hit| Hit::new(hit.score, hit.sensitivity, hit.chunk_block, hit.source_block).ok())
+                .collect();
+            let what = format!("{} hits to a peer", hits.len());
+            let event = premises.event(&who, "search", &asked.query.text, "allowed", what);
+            premises.store.commit(Change::new(event))?;
+            Ok(SearchResponse::Hits { id, hits })
+        }
+        SearchRequest::Summary { .. } if !desk.policy.publish_summary => {
+            Ok(deny("this node publishes no summary of its collection"))
+        }
+        SearchRequest::Summary { .. } => {
+            Ok(SearchResponse::Summary { id, summary: Box::new(summaries::own(premises, desk)?) })
+        }
+        SearchRequest::Unknown(unknown) => Ok(deny(&format!("`{}` is not known here", unknown.kind))),
+    }
+}
+
+/// What a question was about, for the audit log.
+fn subject_of(request: &SearchRequest) -> &str {
+    match request {
+        SearchRequest::Statistics(asked) => &asked.query.text,
+        SearchRequest::Hits(asked) => &asked.query.text,
+        SearchRequest::Summary { .. } | SearchRequest::Unknown(_) => "",
+    }
+}
+
+/// An assertion in words, for the audit log.
+fn asserted(assertion: &Assertion) -> String {
+    let mut words = format!("a {}", assertion.role);
+    for department in &assertion.departments {
+        words.push_str(&format!(" of {department}"));
+    }
+    if let Some(person) = &assertion.person {
+        words.push_str(&format!(", {person}"));
+    }
+    if let Some(purpose) = &assertion.purpose {
+        words.push_str(&format!(", purpose: {purpose}"));
+    }
+    words
+}
+
 async fn blocks(premises: Arc<Premises>, certificate: Signed<Certificate>, request: BlocksRequest) -> BlocksResponse {
+    if let Err(why) = premises.serves(certificate.value(), &Capability::Content) {
+        return BlocksResponse::Denied { reason: why };
+    }
     let gathered = blocking(move || {
         let requester = requester_of(certificate.value());
         Ok(Blocks::gather(&request, |cid| {
@@ -145,21 +207,25 @@ async fn log(premises: Arc<Premises>, request: LogRequest) -> LogResponse {
             let Some(head) = kept::log_head(&premises.store, &own, &publisher)? else {
                 return Ok(LogResponse::Missing { publisher });
             };
-            let n = usize::try_from(head.state.range.size()).unwrap_or(usize::MAX);
-            let entries = kept::entries(&premises.store, &own, &publisher, 0, n)?;
-            let leaves: Vec<_> = entries.iter().map(|e| leaf_hash(e)).collect();
-            Ok(page(&head.state, &leaves, from, limit, |i| {
-                usize::try_from(i).ok().and_then(|i| entries.get(i).cloned())
-            }))
+            let mut tree = kept::Tree::of(&premises.store, &own, &publisher);
+            let absent = |at| NodeError::Damaged(format!("entry {at} of the log of {publisher} is missing"));
+            let entry = |at| kept::entry(&premises.store, &own, &publisher, at)?.ok_or_else(|| absent(at));
+            page_from(&head.state, |level, index| tree.node(level, index), from, limit, entry)
         }
-        // Heads are exchanged by the machine; what is not known is answered like a bad moment.
-        LogRequest::Heads(_) | LogRequest::Unknown(_) => Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS }),
+        // Heads and cosignatures are exchanged by the machines; what is not known is answered like a bad moment.
+        LogRequest::Heads(_) | LogRequest::Summary(_) | LogRequest::AddCheckpoint(_) | LogRequest::Unknown(_) => {
+            Ok(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
+        }
     });
     answer.await.unwrap_or(LogResponse::Busy { retry_after_ms: RETRY_AFTER_MS })
 }
 
 async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, request: TeachRequest) -> TeachResponse {
     let taken = blocking(move || match request {
+        TeachRequest::Offer(_) if premises.lets_in(&certificate.value().org) != Incoming::Full => {
+            let reason = "nothing but notices is let in from your organisation".to_string();
+            Ok(TeachResponse::Reply { reply: Reply::Rejected { reason }, n_pending: 0 })
+        }
         TeachRequest::Offer(offer) => {
             let (reply, n_pending) = teaching::take(&premises, &certificate, &offer)?;
             Ok(TeachResponse::Reply { reply, n_pending })
@@ -178,6 +244,7 @@ async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, reques
 async fn notice(
     premises: Arc<Premises>,
     verification: Late<Door<Verification>>,
+    by: &Signed<Certificate>,
     request: NoticeRequest,
 ) -> NoticeResponse {
     let Some(door) = verification.get() else {
@@ -185,16 +252,25 @@ async fn notice(
     };
     let result = match request {
         NoticeRequest::Deliver { notice, certificate } => {
-            // Who passes it on does not matter; who published it does.
-            let known = is_signed_by_its_root(&certificate)
-                && premises.roots().pins(&certificate.value().org)
-                && certificate.value().node == notice.value().publisher;
-            if !known {
-                let why = "the notice is of a publisher whose organisation is not trusted here";
-                return NoticeResponse::Refused { reason: reason(why) };
+            // Who passes it on does not matter; whose it is does.
+            let vouched = match premises.vouch(&certificate) {
+                Ok(()) => Some(Box::new(certificate)),
+                Err(TrustError::NotSignedByRoot | TrustError::UnknownRoot { .. }) => {
+                    let why = "the notice is of a publisher whose organisation is not trusted here";
+                    note_delivery(&premises, by, notice.cid(), "refused", why).await;
+                    return NoticeResponse::Refused { reason: reason(why) };
+                }
+                // Its publisher may be known here by another certificate.
+                Err(_) => None,
+            };
+            let cid = notice.cid();
+            let apply = ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown };
+            let applied = door.ask(apply, crate::DEADLINE).await;
+            match &applied {
+                Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,
+                Err(error) => note_delivery(&premises, by, cid, "failed", &error.to_string()).await,
             }
-            let apply = ApplyNotice { notice: Box::new(notice) };
-            door.ask(apply, crate::DEADLINE).await.map(NoticeResponse::Acknowledged)
+            applied.map(NoticeResponse::Acknowledged)
         }
         NoticeRequest::Receipt(receipt) => {
             let note = NoteReceipt { receipt: Box::new(receipt) };
@@ -208,4 +284,14 @@ async fn notice(
         NodeError::Denied(why) | NodeError::Invalid(why) => NoticeResponse::Refused { reason: reason(&why) },
         _ => NoticeResponse::Busy { retry_after_ms: RETRY_AFTER_MS },
     })
+}
+
+/// Writes down that a peer delivered a notice. What is applied already is delivered once more only by whoever did not
+/// get the acknowledgement.
+async fn note_delivery(premises: &Arc<Premises>, by: &Signed<Certificate>, notice: cid::Cid, outcome: &str, why: &str) {
+    let event = premises.event(&by.value().node.to_string(), "notice.delivered", notice, outcome, why);
+    let premises = premises.clone();
+    if let Err(error) = blocking(move || Ok(premises.store.commit(Change::new(event))?)).await {
+        tracing::error!(%error, "that a notice was delivered could not be written down");
+    }
 }

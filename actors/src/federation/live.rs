@@ -8,30 +8,31 @@ use actix::prelude::*;
 use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, Place};
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
-use plumb_federation::protocol::{Admission, Delivery, LogSync, admission, delivery, log_sync};
+use plumb_federation::protocol::{Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing};
 use plumb_federation::wire::gossip::{Gossip, TOPIC};
 use plumb_federation::wire::hello::{Hello, HelloResponse};
-use plumb_federation::wire::log::{Heads, LogRequest, LogResponse};
-use plumb_federation::wire::log_entry::LogEntry;
-use plumb_federation::wire::log_state::LogState;
+use plumb_federation::wire::log::{Fork, Heads, LogRequest, LogResponse};
 use plumb_federation::wire::notice::{NoticeRequest, NoticeResponse};
 use plumb_storage::{Change, Records};
 
 use super::remarks::{self, Remarks};
-use super::{Federation, Link, answers, receipts};
+use super::{Federation, Link, answers, own_log, receipts, summaries, taking, witness};
 use crate::door::{Door, Late};
 use crate::error::NodeError;
-use crate::kept::{self, LogHead};
+use crate::kept;
 use crate::premises::{Premises, blocking};
-use crate::verification::{ApplyNotice, NoteAcknowledgement, Verification};
+use crate::verification::{NoteAcknowledgement, Statement, TakeUp, Verification};
 
 /// How long one exchange of the background may take.
-const EXCHANGE: Duration = Duration::from_secs(30);
+pub(super) const EXCHANGE: Duration = Duration::from_secs(30);
 /// How long a hello may take.
 const HELLO: Duration = Duration::from_secs(8);
+/// How long a stranger that is refused stays connected, so that it hears why: closing at once would overtake the answer
+/// to its hello. It can ask nothing meanwhile.
+const LINGER: Duration = Duration::from_secs(1);
 /// Gossip is tried so often; what it does not reach, the sync does.
 const GOSSIP_TRIES: usize = 5;
 /// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
@@ -51,6 +52,12 @@ pub(super) enum Turn {
     Admission(admission::Event),
     /// To the logs.
     Log(log_sync::Event),
+    /// To the witnessing.
+    Witnessing(witnessing::Event),
+    /// The operator decided what becomes of the own log.
+    OwnLogDecided,
+    /// The operator decided on a fork of somebody's log.
+    ForkDecided(Box<Fork>),
     /// To the deliveries.
     Delivery(delivery::Event),
     /// The own log grew, or obligations were opened.
@@ -59,19 +66,22 @@ pub(super) enum Turn {
     SendReceipts(NodeId),
     /// The trusted organisations changed.
     RootsChanged,
+    /// A stranger that was refused has had time to hear why.
+    HangUp(NodeId),
     /// Time passed.
     Tick,
 }
 
 /// The machines.
 pub(super) struct Live {
-    premises: Arc<Premises>,
-    link: Link,
+    pub(super) premises: Arc<Premises>,
+    pub(super) link: Link,
     verification: Late<Door<Verification>>,
     admission: Admission,
-    log_sync: LogSync,
+    pub(super) log_sync: LogSync,
+    witnessing: Witnessing,
     delivery: Delivery,
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    pub(super) admitted: BTreeMap<NodeId, Signed<Certificate>>,
     /// Hellos that wait for the admission's word.
     hellos: BTreeMap<NodeId, RequestToken>,
     /// Why a peer was refused, for the operator.
@@ -79,6 +89,8 @@ pub(super) struct Live {
     /// The gossip message that is being judged, and who passed it on.
     gossip: Option<(GossipId, NodeId)>,
     confirmed: BTreeMap<NodeId, Timestamp>,
+    /// When summaries were last looked after.
+    summaries_at: Timestamp,
 }
 
 impl Live {
@@ -88,12 +100,16 @@ impl Live {
         link: Link,
         verification: Late<Door<Verification>>,
     ) -> Result<Live, NodeError> {
+        // A former life may have ended in the middle of it.
+        own_log::settle(premises)?;
         let heads = kept::log_heads(&premises.store, &premises.node())?;
         let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
         let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {
-            let standing = match o.acknowledgement {
-                Some(_) => delivery::Standing::Acknowledged { at: o.opened_at },
-                None => delivery::Standing::Open,
+            let standing = match (o.acknowledgement, o.refused, o.silent_since) {
+                (Some(_), ..) => delivery::Standing::Acknowledged { at: o.opened_at },
+                (None, Some((at, reason)), _) => delivery::Standing::Refused { at, reason },
+                (None, None, Some(since)) => delivery::Standing::Silent { since },
+                (None, None, None) => delivery::Standing::Open,
             };
             (notice, holder, standing)
         });
@@ -106,20 +122,15 @@ impl Live {
                 concat!("plumb/", env!("CARGO_PKG_VERSION")),
                 premises.roots(),
             ),
-            log_sync: LogSync::new(
-                premises.certificate.clone(),
-                premises.roots(),
-                heads.into_iter().map(|h| h.state),
-                kept::forks(&premises.store)?,
-                premises.now(),
-                rand::random(),
-            ),
+            log_sync: own_log::log_sync(premises)?,
+            witnessing: Witnessing::new(rand::random()),
             delivery: Delivery::restore(obligations, rand::random()),
             admitted: BTreeMap::new(),
             hellos: BTreeMap::new(),
             remarks: Remarks::default(),
             gossip: None,
             confirmed,
+            summaries_at: premises.now(),
         })
     }
 
@@ -140,21 +151,44 @@ impl Live {
             Turn::Met(peer) => self.admission(now, admission::Event::Connected { peer }, me),
             Turn::Admission(event) => self.admission(now, event, me),
             Turn::Log(event) => self.log(now, event, me),
+            Turn::Witnessing(event) => self.witness(now, event, me),
+            Turn::OwnLogDecided => self.reload(now, me),
+            Turn::ForkDecided(fork) => self.log_sync.decide(&fork),
             Turn::Delivery(event) => self.delivery(now, event, me),
             Turn::LogGrew => self.log_grew(now, me),
             Turn::SendReceipts(giver) => self.send_receipts(giver),
             Turn::RootsChanged => {
                 let roots = self.premises.roots();
+                self.remarks.clear();
                 self.admission(now, admission::Event::RootsChanged { roots: roots.clone() }, me);
                 self.log(now, log_sync::Event::RootsChanged { roots }, me);
-                self.remarks.clear();
                 self.redial();
+            }
+            Turn::HangUp(peer) => {
+                if self.admission.permitted(&peer).is_none() {
+                    let network = self.link.network.clone();
+                    actix::spawn(async move { network.disconnect(peer).await });
+                }
             }
             Turn::Tick => {
                 self.admission(now, admission::Event::Tick, me);
                 self.log(now, log_sync::Event::Tick, me);
+                self.witness(now, witnessing::Event::Tick, me);
                 self.delivery(now, delivery::Event::Tick, me);
+                self.refresh_summaries(now);
             }
+        }
+    }
+
+    /// Fetches the summaries that were fetched long ago.
+    fn refresh_summaries(&mut self, now: Timestamp) {
+        if now.since(self.summaries_at) < summaries::FETCH_EVERY {
+            return;
+        }
+        self.summaries_at = now;
+        for peer in self.admitted.keys().filter(|peer| summaries::is_due(&self.link.desk, peer, now)) {
+            let (premises, network, desk) = (self.premises.clone(), self.link.network.clone(), self.link.desk.clone());
+            actix::spawn(summaries::fetch(premises, network, desk, *peer));
         }
     }
 
@@ -221,19 +255,38 @@ impl Live {
         me: &Addr<Federation>,
     ) {
         let network = self.link.network.clone();
-        if protocol == Protocol::Log
-            && let Ok(LogRequest::Heads(heads)) = LogRequest::decode(&bytes)
-        {
-            let answer = LogResponse::Heads(self.log_sync.heads()).encode();
-            actix::spawn(async move { network.respond(token, answer).await });
-            self.confirm(now, peer, &heads);
-            self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
-            return;
+        if protocol == Protocol::Log {
+            match LogRequest::decode(&bytes) {
+                Ok(request @ (LogRequest::Heads(_) | LogRequest::Summary(_))) => {
+                    if let Some(answer) = self.log_sync.answer(&request) {
+                        let answer = LogResponse::Heads(answer).encode();
+                        actix::spawn(async move { network.respond(token, answer).await });
+                    }
+                    // A summary names the head of its sender's own log, and no other.
+                    let heads = match request {
+                        LogRequest::Heads(heads) => heads,
+                        LogRequest::Summary(summary) => {
+                            Heads { heads: summary.own.into_iter().collect(), forks: Vec::new() }
+                        }
+                        _ => Heads::default(),
+                    };
+                    self.confirm(now, peer, &heads);
+                    self.log(now, log_sync::Event::HeadsReceived { peer, heads }, me);
+                    return;
+                }
+                Ok(LogRequest::AddCheckpoint(asked)) => {
+                    witness::answer(self.premises.clone(), network, peer, asked, token, me.clone());
+                    return;
+                }
+                // Whatever else it is, or is not, is seen where it is answered.
+                Ok(_) | Err(_) => {}
+            }
         }
         let (premises, verification) = (self.premises.clone(), self.verification.clone());
+        let desk = self.link.desk.clone();
         let me = me.clone();
         actix::spawn(async move {
-            match answers::answer(premises, verification, certificate, protocol, bytes).await {
+            match answers::answer(premises, desk, verification, certificate, protocol, bytes).await {
                 Ok(answer) => {
                     if let Err(error) = network.respond(token, answer).await {
                         tracing::debug!(%peer, %error, "an answer that nobody waited for");
@@ -253,12 +306,41 @@ impl Live {
         });
     }
 
+    /// What the certificate of a hello says of its organisation's roots is taken up, whether or not it admits: a rotation
+    /// that contradicts another one is seen nowhere else.
+    fn learn(&self, event: &admission::Event) {
+        let certificate = match event {
+            admission::Event::HelloAsked { hello, .. }
+            | admission::Event::HelloAnswered { response: HelloResponse::Hello(hello), .. } => &hello.certificate,
+            _ => return,
+        };
+        let roots = self.premises.roots();
+        let admitted: Vec<_> = self.admitted.values().map(|c| (c.cid(), *c.signer())).collect();
+        for rotation in certificate.value().rotations().unwrap_or_default() {
+            if !roots.pins(&rotation.value().org) || roots.history.has(&rotation) {
+                continue;
+            }
+            let (verification, by) = (self.verification.clone(), certificate.value().node.to_string());
+            let (statement, admitted) = (Statement::Rotation(Box::new(rotation)), admitted.clone());
+            actix::spawn(async move {
+                let Some(door) = verification.get() else { return };
+                let ask = TakeUp { by, statement, place: Place::Shown, admitted, is_ours: false };
+                if let Err(error) = door.ask(ask, crate::DEADLINE).await {
+                    tracing::warn!(%error, "a rotation was not taken up");
+                }
+            });
+        }
+    }
+
     fn admission(&mut self, now: Timestamp, event: admission::Event, me: &Addr<Federation>) {
+        self.learn(&event);
+        let mut was_admitted = None;
         for action in self.admission.handle(now, event) {
             let network = self.link.network.clone();
             match action {
                 admission::Action::SendHello { peer } => {
-                    let hello = self.admission.hello(self.log_sync.heads().heads).encode();
+                    // Without heads: the logs that we hold say whom we deal with, and nobody knows yet who this is.
+                    let hello = self.admission.hello(Vec::new()).encode();
                     let me = me.clone();
                     actix::spawn(async move {
                         let answer = network.request(peer, Protocol::Hello, hello, HELLO).await;
@@ -276,7 +358,7 @@ impl Live {
                     actix::spawn(async move { network.admit(peer).await });
                 }
                 admission::Action::AnswerHello { peer } => {
-                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.heads().heads)).encode();
+                    let answer = HelloResponse::Hello(self.admission.hello(self.log_sync.introduction())).encode();
                     if let Some(token) = self.hellos.remove(&peer) {
                         actix::spawn(async move {
                             // Admitted before it is told so: its next request must not find the door shut.
@@ -296,35 +378,52 @@ impl Live {
                     self.admitted.insert(peer, certificate);
                     self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
-                    let me = me.clone();
+                    let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
+                        actix::spawn(summaries::fetch(premises.clone(), network.clone(), desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
+                        let cosigned = witness::cosigned_by(&premises, &peer);
+                        let event = witnessing::Event::PeerAdmitted { peer, cosigned };
+                        let _ = me.send(Turn::Witnessing(event)).await;
+                        own_log::probe(&premises, &network, peer, &me).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
                         let _ = me.send(Turn::SendReceipts(peer)).await;
                     });
                 }
                 admission::Action::Dismiss { peer } => {
                     self.admitted.remove(&peer);
+                    was_admitted = Some(peer);
+                    self.link.desk.forget_summary(&peer);
                     self.log(now, log_sync::Event::PeerLost { peer }, me);
+                    self.witness(now, witnessing::Event::PeerLost { peer }, me);
                     self.delivery(now, delivery::Event::PeerLost { peer }, me);
                 }
-                admission::Action::Close { peer, reason } => self.close(peer, &reason),
+                admission::Action::Close { peer, reason } => self.close(peer, &reason, was_admitted == Some(peer), me),
             }
         }
     }
 
-    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason) {
-        if self.remarks.note(peer, remarks::code_of(reason), reason) {
-            tracing::info!(%peer, %reason, "closed");
-        }
-        let network = self.link.network.clone();
-        // A hello that broke off says nothing of who it was with: its address is tried again. A refusal waits for an
-        // operator.
+    fn close(&mut self, peer: NodeId, reason: &admission::CloseReason, was_admitted: bool, me: &Addr<Federation>) {
+        // A hello that broke off says nothing of who it was with: its address is tried again, and what was found out about
+        // the peer before stays said. A refusal waits for an operator.
         let is_passing = matches!(
             reason,
             admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
         );
+        let stays_said = is_passing && self.remarks.knows(&peer);
+        if !stays_said && self.remarks.note(peer, &remarks::code_of(reason), reason) {
+            tracing::info!(%peer, %reason, "closed");
+        }
+        if matches!(reason, admission::CloseReason::Untrusted(_)) && !was_admitted {
+            let me = me.clone();
+            actix::spawn(async move {
+                tokio::time::sleep(LINGER).await;
+                let _ = me.send(Turn::HangUp(peer)).await;
+            });
+            return;
+        }
+        let network = self.link.network.clone();
         actix::spawn(async move {
             let _ = if is_passing { network.close(peer).await } else { network.disconnect(peer).await };
         });
@@ -335,7 +434,13 @@ impl Live {
         actix::spawn(async move { dial_all(&network, &bootstrap).await });
     }
 
-    fn log(&mut self, now: Timestamp, event: log_sync::Event, me: &Addr<Federation>) {
+    fn witness(&mut self, now: Timestamp, event: witnessing::Event, me: &Addr<Federation>) {
+        for witnessing::Action::Ask { peer, old } in self.witnessing.handle(now, event) {
+            witness::ask(self.premises.clone(), self.link.network.clone(), peer, old, me.clone());
+        }
+    }
+
+    pub(super) fn log(&mut self, now: Timestamp, event: log_sync::Event, me: &Addr<Federation>) {
         for action in self.log_sync.handle(now, event) {
             let (network, me) = (self.link.network.clone(), me.clone());
             match action {
@@ -355,7 +460,8 @@ impl Live {
                     let (publisher, size) = (state.publisher, state.range.size());
                     self.confirmed.insert(publisher, now);
                     actix::spawn(async move {
-                        let event = match take_entries(premises, verification, from, entries, state).await {
+                        let is_own = publisher == premises.node();
+                        let event = match taking::take_entries(premises, verification, from, entries, state).await {
                             Ok(()) => log_sync::Event::Stored { publisher, size },
                             Err(error) => {
                                 tracing::error!(%publisher, %error, "entries of a log could not be kept");
@@ -363,6 +469,9 @@ impl Live {
                             }
                         };
                         let _ = me.send(Turn::Log(event)).await;
+                        if is_own {
+                            let _ = me.send(Turn::LogGrew).await;
+                        }
                     });
                 }
                 log_sync::Action::SendHeads { peer, request } => {
@@ -389,11 +498,7 @@ impl Live {
                 log_sync::Action::JudgeGossip(verdict) => self.judge_gossip(verdict == GossipVerdict::Accept),
                 log_sync::Action::Equivocation { proof } => {
                     tracing::error!(publisher = %proof.publisher, "a publisher showed two histories of its log");
-                    let event =
-                        self.premises.event("federation", "log.equivocation", proof.publisher, "quarantined", "");
-                    let mut change = Change::new(event);
-                    kept::put_fork(&mut change, &proof);
-                    self.write(change);
+                    own_log::keep_fork(self.premises.clone(), proof);
                 }
                 log_sync::Action::PenalisePeer { peer, fault } => {
                     tracing::warn!(%peer, %fault, "the peer is disconnected");
@@ -403,16 +508,15 @@ impl Live {
                     actix::spawn(async move { network.disconnect(peer).await });
                 }
                 log_sync::Action::OwnLogBehind { checkpoint } => {
-                    tracing::error!(
-                        held_elsewhere = checkpoint.checkpoint().size,
-                        "others hold more of this node's log than it does: it was set back to an older state; publish nothing"
-                    );
+                    own_log::stop_behind(self.premises.clone(), checkpoint);
                 }
                 log_sync::Action::OwnLogBroken { checkpoint } => {
                     tracing::error!(
                         size = checkpoint.checkpoint().size,
-                        "this node's log does not continue what it published before; publish nothing"
+                        "this node's log does not continue what it published before; what others hold is compared anew"
                     );
+                    // In a turn of its own, for the machine is at work.
+                    actix::spawn(async move { me.send(Turn::OwnLogDecided).await });
                 }
             }
         }
@@ -423,13 +527,6 @@ impl Live {
             let network = self.link.network.clone();
             actix::spawn(async move { network.report_gossip(message, from, accept).await });
         }
-    }
-
-    fn store_state(&self, now: Timestamp, state: LogState) {
-        let mut change = Change::new(self.premises.event("federation", "log.state", state.publisher, "ok", ""));
-        let head = LogHead { state, as_of: now };
-        kept::put_log_head(&mut change, &self.premises.node(), &head, 0, &[]);
-        self.write(change);
     }
 
     fn write(&self, change: Change) {
@@ -449,10 +546,10 @@ impl Live {
         let is_due = self.confirmed.get(&peer).is_none_or(|at| now.since(*at).0 >= CONFIRM_EVERY_MS);
         if is_whole
             && is_due
-            && let Some(state) = self.log_sync.state(&peer)
+            && let Some(size) = says
         {
             self.confirmed.insert(peer, now);
-            self.store_state(now, state);
+            taking::note_confirmed(self.premises.clone(), peer, size, now);
         }
     }
 
@@ -473,6 +570,8 @@ impl Live {
                 let entries = kept::entries(&self.premises.store, &own, &own, known, n_new)?;
                 self.log(now, log_sync::Event::Published { entries, checkpoint: head.state.checkpoint }, me);
             }
+            let size = self.log_sync.size(&own);
+            self.witness(now, witnessing::Event::HeadIs { size }, me);
         }
         for (notice, holder, obligation) in kept::open_obligations(&self.premises.store)? {
             if obligation.acknowledgement.is_none() {
@@ -498,12 +597,7 @@ impl Live {
                     });
                 }
                 delivery::Action::Record { notice, holder, standing, .. } => {
-                    if let delivery::Standing::Refused { reason, .. } = standing {
-                        tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
-                        let event =
-                            self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason);
-                        self.write(Change::new(event));
-                    }
+                    self.remark_obligation(notice, holder, standing)
                 }
                 delivery::Action::Overflow { notice, holder } => {
                     tracing::error!(%notice, %holder, "too many obligations; this one waits in the store");
@@ -512,19 +606,50 @@ impl Live {
         }
     }
 
+    /// Writes down that a holder refused, or since when it is silent: both leave the obligation open, and visible.
+    fn remark_obligation(&self, notice: Cid, holder: NodeId, standing: delivery::Standing) {
+        let event = match &standing {
+            delivery::Standing::Refused { reason, .. } => {
+                tracing::warn!(%holder, %notice, reason, "a holder refuses a notice");
+                self.premises.event(&holder.to_string(), "notice.refuse", notice, "refused", reason)
+            }
+            delivery::Standing::Silent { .. } => {
+                self.premises.event(&holder.to_string(), "notice.silence", notice, "silent", "")
+            }
+            delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => return,
+        };
+        let premises = self.premises.clone();
+        actix::spawn(async move {
+            let written = blocking(move || {
+                let mut change = Change::new(event);
+                let remark = |obligation: &mut kept::Obligation| match standing {
+                    delivery::Standing::Refused { at, reason } => obligation.refused = Some((at, reason)),
+                    delivery::Standing::Silent { since } => obligation.silent_since = Some(since),
+                    delivery::Standing::Open | delivery::Standing::Acknowledged { .. } => {}
+                };
+                if kept::remark_obligation(&premises.store, &mut change, &notice, &holder, remark)? {
+                    premises.store.commit(change)?;
+                }
+                Ok(())
+            });
+            if let Err(error) = written.await {
+                tracing::error!(%error, "how an obligation stands could not be written down");
+            }
+        });
+    }
+
     fn deliver(&self, peer: NodeId, notice: Cid, me: &Addr<Federation>) {
         let (premises, network, me) = (self.premises.clone(), self.link.network.clone(), me.clone());
         actix::spawn(async move {
             let request = blocking(move || {
                 let absent = || NodeError::NotFound(notice.to_string());
                 let signed = kept::notice(&premises.store, &notice)?.ok_or_else(absent)?.open()?;
-                let publisher = signed.value().publisher;
-                let certificate = if publisher == premises.node() {
-                    premises.certificate.clone()
-                } else {
-                    let head = kept::log_head(&premises.store, &premises.node(), &publisher)?;
-                    head.ok_or_else(absent)?.state.certificate
+                // Of whoever signed it, if that is a node: the publisher, or its successor.
+                let certificate = match premises.certificate_of(signed.signer())? {
+                    Some(certificate) => Some(certificate),
+                    None => premises.certificate_of(&signed.value().publisher)?,
                 };
+                let certificate = certificate.ok_or_else(absent)?;
                 Ok(NoticeRequest::Deliver { notice: signed, certificate }.encode())
             })
             .await;
@@ -577,38 +702,4 @@ async fn dial_all(network: &plumb_federation::driver::NetworkHandle, addresses: 
             let _ = network.dial(address).await;
         }
     }
-}
-
-/// Applies verified entries of another's log, then keeps them. Applying comes first: if the node dies between the two,
-/// the entries come again, and applying twice changes nothing more.
-async fn take_entries(
-    premises: Arc<Premises>,
-    verification: Late<Door<Verification>>,
-    from: u64,
-    entries: Vec<Vec<u8>>,
-    state: LogState,
-) -> Result<(), NodeError> {
-    let publisher = state.publisher;
-    for entry in &entries {
-        let Ok(LogEntry::Notice(notice)) = LogEntry::decode(entry) else { continue };
-        if notice.value().publisher != publisher {
-            tracing::warn!(%publisher, "a log holds a notice for another publisher; it is kept and not applied");
-            continue;
-        }
-        let door = verification.get().ok_or(NodeError::Offline)?;
-        match door.ask(ApplyNotice { notice: Box::new(notice) }, crate::DEADLINE).await {
-            Ok(_) => {}
-            Err(NodeError::Denied(reason)) => tracing::warn!(%publisher, reason, "a notice was not applied"),
-            Err(error) => return Err(error),
-        }
-    }
-    blocking(move || {
-        let what = format!("{} entries from {from}", entries.len());
-        let mut change = Change::new(premises.event(&publisher.to_string(), "log.sync", publisher, "ok", what));
-        let head = LogHead { state, as_of: premises.now() };
-        kept::put_log_head(&mut change, &premises.node(), &head, from, &entries);
-        premises.store.commit(change)?;
-        Ok(())
-    })
-    .await
 }

@@ -37,7 +37,7 @@ pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<(NodeId
             sources,
             importer: premises.node(),
             from: giver,
-            may_share: true,
+            may_share: owed.may_share,
             at: premises.now(),
         };
         let signed = Signed::seal(receipt, &premises.key)?;

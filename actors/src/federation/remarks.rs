@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use plumb_core::identity::NodeId;
-use plumb_core::trust::TrustError;
 use plumb_federation::driver::RefusalReason;
 use plumb_federation::protocol::admission::{CloseReason, PEERS_MAX};
 
@@ -12,7 +11,7 @@ use plumb_federation::protocol::admission::{CloseReason, PEERS_MAX};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remark {
     /// A word for programs.
-    pub code: &'static str,
+    pub code: String,
     /// A sentence for people.
     pub text: String,
     /// How often it was the same.
@@ -26,12 +25,12 @@ pub(super) struct Remarks(BTreeMap<NodeId, Remark>);
 impl Remarks {
     /// Keeps a remark. Whether it is worth a line in the log: the first time, and then ever more rarely, so that a peer
     /// that comes again and again does not fill the disk.
-    pub fn note(&mut self, peer: NodeId, code: &'static str, text: impl Display) -> bool {
+    pub fn note(&mut self, peer: NodeId, code: &str, text: impl Display) -> bool {
         // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
         if PEERS_MAX <= self.0.len() && !self.0.contains_key(&peer) {
             return false;
         }
-        let fresh = Remark { code, text: text.to_string(), times: 0 };
+        let fresh = Remark { code: code.to_string(), text: text.to_string(), times: 0 };
         let remark = self.0.entry(peer).or_insert_with(|| fresh.clone());
         if remark.code != fresh.code {
             *remark = fresh;
@@ -40,6 +39,11 @@ impl Remarks {
         }
         remark.times = remark.times.saturating_add(1);
         remark.times.is_power_of_two()
+    }
+
+    /// Whether something is remarked of a peer.
+    pub fn knows(&self, peer: &NodeId) -> bool {
+        self.0.contains_key(peer)
     }
 
     /// The peer is well again.
@@ -59,17 +63,15 @@ impl Remarks {
 }
 
 /// The word for why admission closed a connection.
-pub(super) fn code_of(reason: &CloseReason) -> &'static str {
-    match reason {
-        CloseReason::Untrusted(TrustError::UnknownRoot { .. }) => "unknown_root",
-        CloseReason::Untrusted(TrustError::Expired(_)) => "certificate_expired",
-        CloseReason::Untrusted(TrustError::InFuture(_)) => "certificate_in_future",
-        CloseReason::Untrusted(_) => "certificate_refused",
-        CloseReason::RefusedByPeer(_) => "refused_by_peer",
+pub(super) fn code_of(reason: &CloseReason) -> String {
+    let otherwise = match reason {
+        CloseReason::Untrusted(error) => error.code(),
+        CloseReason::RefusedByPeer { .. } => "refused_by_peer",
         CloseReason::Timeout | CloseReason::NotAdmitted => "no_certificate",
         CloseReason::Failed(_) => "hello_failed",
         CloseReason::Full => "full",
-    }
+    };
+    reason.code().unwrap_or(otherwise).to_string()
 }
 
 /// The word for why the driver closed one.

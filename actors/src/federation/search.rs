@@ -1,61 +1,68 @@
-//! One federated question: the machine decides, this sends, waits and never waits past the deadline.
+//! One federated question: who is asked is chosen, the machine decides, this signs, sends, waits and never waits past the
+//! deadline.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use plumb_core::identity::{NodeId, Signed};
-use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
-use plumb_federation::driver::Protocol;
-use plumb_federation::protocol::search::{Action, Event, FederatedSearch, Outcome, PeerState};
-use plumb_federation::wire::search::SearchResponse;
+use plumb_core::identity::{NodeId, Signed, SignedError};
+use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::retrieval::select;
+use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate, Incoming};
+use plumb_federation::driver::{Protocol, RequestError};
+use plumb_federation::protocol::search::{Action, Event, FederatedSearch, PEERS_MAX};
+use plumb_federation::wire::search::{SearchRequest, SearchResponse};
 
-use super::{Link, PeerHit, PeerResult, PeerResults, SearchPeers};
+use super::coverage::{Outcomes, Unasked};
+use super::{Asker, Desk, Link, PeerResults, SearchPeers, coverage};
 use crate::error::NodeError;
-use crate::kept;
 use crate::premises::{Premises, blocking};
-use crate::retrieval::PeerCoverage;
 
-/// Asks every admitted peer.
+/// How long an assertion holds beyond the deadline of its question: what is under way may still arrive.
+const ASSERTION_MARGIN: Duration = Duration::seconds(5);
+
+/// Asks the admitted peers that are chosen, of those whose evidence is let in.
 pub(super) async fn run(
     premises: Arc<Premises>,
     link: Link,
-    admitted: BTreeMap<NodeId, Signed<Certificate>>,
+    mut admitted: BTreeMap<NodeId, Signed<Certificate>>,
     ask: SearchPeers,
 ) -> Result<PeerResults, NodeError> {
+    admitted.retain(|_, certificate| premises.lets_in(&certificate.value().org) == Incoming::Full);
+    let desk = link.desk.clone();
+    let now = premises.now();
+    let mut unasked = BTreeMap::new();
+    let chosen = choose(&desk, &admitted, &ask, now, &mut unasked);
+    let mut permitted = Vec::new();
+    for peer in chosen {
+        match desk.permit(&peer, now) {
+            Ok(patience) => permitted.push((peer, patience)),
+            Err(until) => {
+                unasked.insert(peer, Unasked::BreakerOpen { until });
+            }
+        }
+    }
     let deadline_ms = u32::try_from(ask.deadline.0).unwrap_or(u32::MAX);
     let k = u32::try_from(ask.k).unwrap_or(u32::MAX);
-    let begun = FederatedSearch::start(
-        rand::random(),
-        ask.query,
-        ask.own_stats,
-        k,
-        admitted.keys().copied(),
-        premises.now(),
-        deadline_ms,
-    );
+    let begun =
+        FederatedSearch::start(rand::random(), ask.query, ask.own_stats, k, permitted, premises.now(), deadline_ms);
     let (mut machine, mut actions) = begun.map_err(|e| NodeError::Invalid(e.to_string()))?;
     let mut asked = FuturesUnordered::new();
     loop {
         for action in actions.drain(..) {
             match action {
                 Action::Ask { peer, request } => {
-                    let network = link.network.clone();
-                    let within = std::time::Duration::from_millis(ask.deadline.0);
-                    asked.push(async move {
-                        match network.request(peer, Protocol::Search, request.encode(), within).await {
-                            Ok(bytes) => Event::Answered { peer, response: SearchResponse::decode(&bytes) },
-                            Err(error) => {
-                                tracing::debug!(%peer, %error, "no answer to a search");
-                                Event::Unreachable { peer }
-                            }
-                        }
-                    });
+                    let request = assert(&premises, &desk, &ask.asker, &peer, request, ask.deadline)
+                        .map_err(|e| NodeError::Damaged(e.to_string()))?;
+                    asked.push(exchange(premises.clone(), link.clone(), peer, request, ask.deadline));
                 }
                 Action::Finish(outcome) => {
-                    return blocking(move || results(&premises, &admitted, outcome)).await;
+                    let now = premises.now();
+                    outcome.coverage.iter().for_each(|(peer, state)| desk.note_outcome(peer, state, now));
+                    let has_department = !ask.asker.departments.is_empty();
+                    let outcomes = Outcomes { admitted, unasked, outcome, has_department };
+                    return blocking(move || coverage::results(&premises, outcomes)).await;
                 }
             }
         }
@@ -68,63 +75,75 @@ pub(super) async fn run(
     }
 }
 
-fn results(
-    premises: &Premises,
+/// Which peers are asked, the most promising first; the others are noted as not asked.
+fn choose(
+    desk: &Desk,
     admitted: &BTreeMap<NodeId, Signed<Certificate>>,
-    mut outcome: Outcome,
-) -> Result<PeerResults, NodeError> {
-    let mut peers = Vec::new();
-    for (node, state) in outcome.coverage {
-        let Some(certificate) = admitted.get(&node).map(Signed::value) else { continue };
-        let mut hits = Vec::new();
-        let mut state = state;
-        for hit in outcome.hits.remove(&node).unwrap_or_default() {
-            // Only public evidence crosses the border; a peer of another organisation that says otherwise is wrong.
-            if certificate.org != premises.org() && hit.sensitivity() != plumb_core::boundary::Sensitivity::Public {
-                state = PeerState::Invalid { reason: "it gave what may not cross the border".to_string() };
-                hits.clear();
-                break;
-            }
-            let publisher = hit.source().publisher;
-            let org = match kept::log_head(&premises.store, &premises.node(), &publisher)? {
-                Some(head) => head.state.certificate.value().org,
-                None => certificate.org,
-            };
-            hits.push(PeerHit {
-                chunk: hit.chunk().clone(),
-                chunk_block: hit.chunk_block().clone(),
-                source: hit.source().clone(),
-                source_block: hit.source_block().clone(),
-                score: hit.score(),
-                sensitivity: hit.sensitivity(),
-                org,
-            });
-        }
-        let (word, detail) = describe(state);
-        let feed = kept::log_head(&premises.store, &premises.node(), &node)?;
-        peers.push(PeerResult {
-            node,
-            coverage: PeerCoverage {
-                node: node.to_string(),
-                name: format!("{} / {}", certificate.org_name, certificate.department.slug()),
-                state: word.to_string(),
-                detail,
-                hits: hits.len() as u64,
-                feed_age_ms: feed.map(|head| premises.now().since(head.as_of).0),
-            },
-            hits,
-        });
-    }
-    Ok(PeerResults { stats: outcome.stats, peers })
+    ask: &SearchPeers,
+    now: Timestamp,
+    unasked: &mut BTreeMap<NodeId, Unasked>,
+) -> Vec<NodeId> {
+    let held: BTreeMap<NodeId, _> = admitted.keys().map(|peer| (*peer, desk.summary(peer, now))).collect();
+    let summaries = held.iter().map(|(peer, summary)| (*peer, summary.as_deref())).collect();
+    let mut chosen = select(&ask.query, &summaries, ask.whom);
+    chosen.truncate(PEERS_MAX);
+    let others = admitted.keys().filter(|peer| !chosen.contains(peer));
+    unasked.extend(others.map(|peer| (*peer, Unasked::RankedBelow { n_asked: chosen.len() })));
+    chosen
 }
 
-fn describe(state: PeerState) -> (&'static str, Option<String>) {
-    match state {
-        PeerState::Answered => ("answered", None),
-        PeerState::Denied { reason } => ("denied", Some(reason)),
-        PeerState::Busy { retry_after_ms } => ("busy", Some(format!("asks to be asked again in {retry_after_ms} ms"))),
-        PeerState::TimedOut => ("timed_out", None),
-        PeerState::Unreachable => ("unreachable", None),
-        PeerState::Invalid { reason } => ("invalid", Some(reason)),
+/// The question with what this node says of whom it asks for: to this one peer, for this one request, and once.
+fn assert(
+    premises: &Premises,
+    desk: &Desk,
+    asker: &Asker,
+    peer: &NodeId,
+    request: SearchRequest,
+    deadline: Duration,
+) -> Result<SearchRequest, SignedError> {
+    let now = premises.now();
+    let assertion = Assertion {
+        tag: AssertionTag,
+        org: premises.org(),
+        departments: asker.departments.clone(),
+        role: asker.role.to_string(),
+        person: desk.policy.name_person.then(|| asker.person.clone()),
+        purpose: asker.purpose.clone(),
+        audience: *peer,
+        request: request.id(),
+        nonce: rand::random::<[u8; ASSERTION_NONCE_BYTES]>().to_vec(),
+        issued_at: now,
+        expires_at: now.plus(deadline).plus(ASSERTION_MARGIN),
+    };
+    Ok(request.asserted(Signed::seal(assertion, &premises.key)?))
+}
+
+/// One exchange with one peer.
+async fn exchange(
+    premises: Arc<Premises>,
+    link: Link,
+    peer: NodeId,
+    request: SearchRequest,
+    deadline: Duration,
+) -> Event {
+    let begun = premises.now();
+    let within = std::time::Duration::from_millis(deadline.0);
+    match link.network.request(peer, Protocol::Search, request.encode(), within).await {
+        Ok(bytes) => {
+            link.desk.note_latency(&peer, premises.now().since(begun));
+            Event::Answered { peer, response: SearchResponse::decode(&bytes) }
+        }
+        // Our own limit on what is under way to one peer says nothing of the peer.
+        Err(RequestError::Busy) => {
+            let response = SearchResponse::Busy { id: request.id(), retry_after_ms: BUSY_MS };
+            Event::Answered { peer, response: Ok(response) }
+        }
+        Err(error) => {
+            tracing::debug!(%peer, %error, "no answer to a search");
+            Event::Unreachable { peer }
+        }
     }
 }
+
+/// When a peer to which too many questions are under way can be asked again.
+const BUSY_MS: u64 = 500;

@@ -1,20 +1,25 @@
 //! Taking in a bundle: its evidence becomes searchable here, as its publisher's, under its own label.
 
+use std::collections::BTreeSet;
+
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::RawBlock;
-use plumb_core::exchange::{Verdict, Verified};
+use plumb_core::exchange::{Manifest, Matter, Verdict, Verified};
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
 use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
-use plumb_core::measure::Timestamp;
+use plumb_core::measure::{Duration, Timestamp};
+use plumb_core::trust::Incoming;
 use plumb_storage::{Change, Records};
 
+use super::saved::conflicts;
 use super::verdict::judge;
 use super::{Grounding, ImportBundle, ImportView, VerdictView};
 use crate::caller::Caller;
+use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::OweReceipts;
+use crate::federation::{Federation, FetchBlocks, OweReceipts};
 use crate::ingestion::SourceNote;
 use crate::kept::{self, SavedAnswer, SourceRow, SourceState};
 use crate::premises::{Premises, blocking};
@@ -25,9 +30,20 @@ impl Handler<ImportBundle> for Grounding {
     fn handle(&mut self, ask: ImportBundle, _: &mut Context<Self>) -> Self::Result {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
-            let (mut view, owed) = {
-                let premises = premises.clone();
-                blocking(move || import(&premises, &ask.caller, &ask.car)).await?
+            let ImportBundle { caller, file, from } = ask;
+            let mut gathered = gather(&premises, &federation, file).await?;
+            if !gathered.missing.is_empty() {
+                return Ok(gathered.incomplete());
+            }
+            let (view, owed) = {
+                let (premises, file) = (premises.clone(), std::mem::take(&mut gathered.file));
+                blocking(move || import(&premises, &ImportBundle { caller, file, from })).await?
+            };
+            let mut view = ImportView {
+                blocks_named: gathered.n_named,
+                blocks_fetched: gathered.n_fetched,
+                peers_asked: gathered.n_peers,
+                ..view
             };
             if let Some(owed) = owed {
                 view.receipts = federation.ask(owed, crate::DEADLINE).await?.iter().map(ToString::to_string).collect();
@@ -37,8 +53,88 @@ impl Handler<ImportBundle> for Grounding {
     }
 }
 
-fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
-    let result = judge(premises, car)?;
+/// How long peers have to give what a bundle file lacks.
+const FETCH_WITHIN: Duration = Duration::seconds(15);
+
+/// A bundle file with what was found of its evidence.
+struct Gathering {
+    bundle: String,
+    file: Vec<u8>,
+    n_named: u64,
+    n_fetched: u64,
+    n_peers: u64,
+    missing: Vec<String>,
+}
+
+/// Fetches what a bundle file lacks. Only for an issuer that is trusted here: nobody else makes this node ask around.
+async fn gather(premises: &Premises, federation: &Door<Federation>, file: Vec<u8>) -> Result<Gathering, NodeError> {
+    let (file, read) = blocking(move || {
+        let read = Manifest::read(&file);
+        Ok((file, read))
+    })
+    .await?;
+    // A credential in JSON is always whole, and what cannot be read is refused with its reason where everything is
+    // checked.
+    let mut gathering =
+        Gathering { bundle: String::new(), file, n_named: 0, n_fetched: 0, n_peers: 0, missing: Vec::new() };
+    let Ok(mut manifest) = read else { return Ok(gathering) };
+    gathering.bundle = manifest.bundle.to_string();
+    gathering.n_named = manifest.n_named() as u64;
+    let missing = manifest.missing();
+    if missing.is_empty() {
+        return Ok(gathering);
+    }
+    if !premises.roots().pins(&manifest.org) {
+        return Err(NodeError::Denied(format!(
+            "the bundle is not whole, and it is of organisation {0}, which is not trusted here; `plumb trust add {0}` \
+             would trust it",
+            manifest.org
+        )));
+    }
+    let ask = FetchBlocks { cids: missing, deadline: FETCH_WITHIN };
+    match federation.ask(ask, FETCH_WITHIN.plus_ms(1_000)).await {
+        Ok(fetched) => {
+            gathering.n_peers = fetched.n_peers;
+            gathering.n_fetched = fetched.blocks.into_iter().map(|block| u64::from(manifest.add(block))).sum();
+        }
+        // A command that works on the home alone reaches nobody.
+        Err(NodeError::Offline) => {}
+        Err(error) => return Err(error),
+    }
+    gathering.missing = manifest.missing().iter().map(ToString::to_string).collect();
+    gathering.file = manifest.to_car();
+    Ok(gathering)
+}
+
+impl Gathering {
+    /// What is told of a bundle that is not whole.
+    fn incomplete(self) -> ImportView {
+        let n_missing = self.missing.len();
+        let summary = format!(
+            "incomplete: {n_missing} of the {} blocks that the bundle names are neither in the file nor at the {} peers \
+             that were asked; nothing was taken in. Connect to a node that has them, and import it again",
+            self.n_named, self.n_peers
+        );
+        ImportView {
+            bundle: self.bundle.clone(),
+            complete: false,
+            blocks_named: self.n_named,
+            blocks_missing: self.missing,
+            blocks_fetched: self.n_fetched,
+            peers_asked: self.n_peers,
+            imported: 0,
+            known: 0,
+            refused: Vec::new(),
+            unconfirmed: Vec::new(),
+            receipts: Vec::new(),
+            conflicts_with: Vec::new(),
+            verdict: VerdictView::incomplete(self.bundle, summary),
+        }
+    }
+}
+
+fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
+    let result = judge(premises, &ask.file)?;
     let verdict = VerdictView::of(&result);
     let verified = match result {
         Ok(verified) => verified,
@@ -54,22 +150,39 @@ fn import(premises: &Premises, caller: &Caller, car: &[u8]) -> Result<(ImportVie
             verified.bundle.org
         )));
     }
+    if premises.lets_in(&verified.bundle.org) != Incoming::Full {
+        return Err(NodeError::Denied(format!(
+            "nothing but notices is let in from {}; `plumb trust set {} --incoming full` would let its bundles in",
+            verified.bundle.org, verified.bundle.org
+        )));
+    }
     if verified.bundle.org != premises.org() && verified.bundle.sensitivity != Sensitivity::Public {
         return Err(NodeError::Denied(format!(
             "the bundle is {} in another organisation; only public evidence crosses the border",
             verified.bundle.sensitivity
         )));
     }
-    let taken = take(premises, caller, &verified)?;
+    let matter = Matter::of(&verified.cid, &verified.blocks)?;
+    let taken = take(premises, &ask.caller, &verified, &matter, ask.from)?;
+    let publishers = verified.sources.values().map(|record| record.publisher).collect();
+    let unconfirmed = crate::retrieval::unconfirmed_of(premises, publishers)?.into_values().collect();
     let view = ImportView {
         bundle: verified.cid.to_string(),
+        complete: true,
+        blocks_named: 0,
+        blocks_missing: Vec::new(),
+        blocks_fetched: 0,
+        peers_asked: 0,
         imported: taken.imported,
         known: taken.known,
         refused: taken.refused,
+        unconfirmed,
         receipts: Vec::new(),
+        conflicts_with: conflicts(premises, &ask.caller, &matter)?,
         verdict,
     };
-    let owed = OweReceipts { bundle: verified.cid, sources: taken.sources };
+    let may_share = verified.bundle.sensitivity == Sensitivity::Public;
+    let owed = OweReceipts { bundle: verified.cid, sources: taken.sources, may_share };
     Ok((view, Some(owed)))
 }
 
@@ -81,13 +194,24 @@ struct Taken {
     sources: Vec<(cid::Cid, NodeId)>,
 }
 
-fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Taken, NodeError> {
+fn take(
+    premises: &Premises,
+    caller: &Caller,
+    verified: &Verified,
+    matter: &Matter,
+    from: Option<NodeId>,
+) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
+    // What is barred between looking and writing must not come in.
+    let _guard = premises.ingest_lock();
     let event = premises.event(&caller.label(), "bundle.import", verified.cid, "ok", &verified.bundle.query);
     let mut change = Change::new(event);
     for (cid, bytes) in &verified.blocks {
         change.put_block(RawBlock { cid: *cid, bytes: bytes.clone() });
+    }
+    for head in &verified.bundle.heads {
+        kept::put_carried(&premises.store, &mut change, &head.publisher, head.as_of)?;
     }
     let mut taken = Taken { imported: 0, known: 0, refused: Vec::new(), sources: Vec::new() };
     let withdrawn: Vec<_> = match &verified.verdict {
@@ -97,10 +221,10 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
     for (cid, record) in &verified.sources {
         if record.publisher != own {
             taken.sources.push((*cid, record.publisher));
-            // Whoever passed it on owes us what becomes of it, too.
-            if verified.bundle.issuer != own && verified.bundle.issuer != record.publisher {
-                taken.sources.push((*cid, verified.bundle.issuer));
-            }
+            // Whoever passed it on owes us what becomes of it, too: the issuer, and whoever handed us the file.
+            let passed_on = [Some(verified.bundle.issuer), from].into_iter().flatten().collect::<BTreeSet<_>>();
+            let others = passed_on.into_iter().filter(|giver| *giver != own && *giver != record.publisher);
+            taken.sources.extend(others.map(|giver| (*cid, giver)));
         }
         let cited: Vec<_> = verified.bundle.evidence.iter().filter(|c| c.source == *cid).collect();
         let (org, department) = home_of(premises, verified, &record.publisher)?;
@@ -110,10 +234,19 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
                 by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);
             }
         }
-        let by_name = kept::standing_on(&premises.store, cid)?;
+        let mut by_name = kept::standing_on(&premises.store, cid)?;
+        // Of a source that is withdrawn in part, only the part is barred.
+        by_name.retain(|standing| cited.iter().any(|evidence| standing.covers(&evidence.chunk)));
         let barred = may_become_active(&by_name, &by_text, &record.publisher, &org).err();
         let barred = barred.or_else(|| withdrawn.iter().find(|(source, _)| source == cid).map(|(_, notice)| *notice));
         if let Some(notice) = barred {
+            change.audit(premises.event(
+                &caller.label(),
+                "source.import",
+                cid,
+                "refused",
+                format!("withdrawn by notice {notice}"),
+            ));
             taken.refused.push(SourceNote {
                 address: record.uri.clone(),
                 reason: format!(
@@ -176,6 +309,7 @@ fn take(premises: &Premises, caller: &Caller, verified: &Verified) -> Result<Tak
     }
     if kept::answer(&premises.store, &verified.cid)?.is_none() {
         kept::put_answer(&mut change, &saved(caller, verified, now));
+        kept::put_matter(&mut change, &verified.cid, matter);
     }
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;

@@ -1,19 +1,23 @@
 //! Saved answers: shown as they stand now, and given as files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use actix::prelude::*;
 use plumb_core::boundary::{Sensitivity, readable};
-use plumb_core::exchange::write_car;
+use plumb_core::content::SourceRecord;
+use plumb_core::exchange::{Bundle, Form, Knowledge, Matter, SourceStatus, to_json, verify, write_car};
 use plumb_core::notice::Effect;
-use plumb_storage::Blocks;
+use plumb_storage::{Blocks, Change, Records};
 
-use super::{ExportBundle, Grounding, ListAnswers, SavedAnswerView, ShowAnswer};
+use super::{
+    BundleView, ClaimStateView, ExportBundle, Grounding, ListAnswers, ListBundles, SavedAnswerView, ShowAnswer,
+};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SavedAnswer};
 use crate::premises::{Premises, blocking};
+use crate::retrieval::{UnconfirmedView, unconfirmed_of};
 
 /// Most saved answers that are listed at once.
 const LIST_MAX: usize = 1000;
@@ -51,9 +55,90 @@ impl Handler<ExportBundle> for Grounding {
         let premises = self.premises.clone();
         Box::pin(blocking(move || {
             let row = find(&premises, &ask.caller, &ask.bundle)?;
-            file_of(&premises, &row)
+            let car = file_of(&premises, &row)?;
+            let file = match ask.form {
+                Form::Car => car,
+                Form::Json => credential_of(&premises, &car, &ask)?,
+            };
+            // Whoever has the file is a reader that must hear of what becomes of it.
+            let event = premises.event(&ask.caller.label(), "bundle.export", row.bundle, "ok", "");
+            let mut change = Change::new(event);
+            kept::put_given_out(&mut change, &row.bundle, premises.now());
+            premises.store.commit(change)?;
+            Ok(file)
         }))
     }
+}
+
+impl Handler<ListBundles> for Grounding {
+    type Result = ResponseFuture<Result<Vec<BundleView>, NodeError>>;
+
+    fn handle(&mut self, ask: ListBundles, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            if let Some(name) = &ask.bundle {
+                let row = find(&premises, &ask.caller, name)?;
+                return Ok(vec![bundle_view(&premises, &ask.caller, &row)?]);
+            }
+            let mut views = Vec::new();
+            for row in kept::answers(&premises.store, LIST_MAX)? {
+                if views.len() < ask.limit && may_read(&premises, &ask.caller, &row)? {
+                    views.push(bundle_view(&premises, &ask.caller, &row)?);
+                }
+            }
+            Ok(views)
+        }))
+    }
+}
+
+/// The JSON form. It carries a proof with the issuer's key, so nobody else can make it.
+fn credential_of(premises: &Premises, car: &[u8], ask: &ExportBundle) -> Result<Vec<u8>, NodeError> {
+    let roots = premises.roots();
+    let knowledge =
+        Knowledge { now: premises.now(), roots: &roots, status: &|_, _| SourceStatus::Unknown, logged: &|_, _| None };
+    let verified = verify(car, &knowledge).map_err(|e| NodeError::Damaged(e.to_string()))?;
+    let issuer = verified.bundle.issuer;
+    if issuer != premises.node() {
+        return Err(NodeError::Conflict(format!(
+            "only its issuer, {issuer}, can give this bundle as JSON, because the proof in it is made with the \
+             issuer's key; export it as CAR"
+        )));
+    }
+    to_json(&verified, ask.name.as_ref(), &premises.key, premises.now())
+        .map_err(|e| NodeError::Conflict(format!("the bundle has no JSON form: {e}")))
+}
+
+/// The kept bundles that contradict what was said on a matter, as far as the caller may know of them.
+pub(super) fn conflicts(premises: &Premises, caller: &Caller, matter: &Matter) -> Result<Vec<String>, NodeError> {
+    let mut readable = Vec::new();
+    for bundle in kept::contradicting(&premises.store, matter)? {
+        let Some(row) = kept::answer(&premises.store, &bundle)? else { continue };
+        if may_read(premises, caller, &row)? {
+            readable.push(bundle.to_string());
+        }
+    }
+    Ok(readable)
+}
+
+fn bundle_view(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<BundleView, NodeError> {
+    let block = premises
+        .store
+        .block(&row.bundle)?
+        .ok_or_else(|| NodeError::Damaged(format!("block {} is missing", row.bundle)))?;
+    let bundle: Bundle = block.decode()?;
+    let matter = kept::matter(&premises.store, &row.bundle)?;
+    let conflicts_with = matter.map(|matter| conflicts(premises, caller, &matter)).transpose()?;
+    Ok(BundleView {
+        bundle: row.bundle.to_string(),
+        matter: matter.map(|matter| matter.to_string()),
+        issuer: bundle.issuer.to_string(),
+        issued_at: bundle.issued_at.to_string(),
+        saved_at: row.saved_at.to_string(),
+        query: bundle.query,
+        sensitivity: row.sensitivity.to_string(),
+        imported: row.imported,
+        conflicts_with: conflicts_with.unwrap_or_default(),
+    })
 }
 
 /// The file of a saved answer, byte for byte as it was sealed.
@@ -89,7 +174,7 @@ fn find(premises: &Arc<Premises>, caller: &Caller, name: &str) -> Result<SavedAn
 }
 
 /// Who asked may read the answer, and so may whoever may read everything that it rests on (law 1).
-fn may_read(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<bool, NodeError> {
+pub(crate) fn may_read(premises: &Premises, caller: &Caller, row: &SavedAnswer) -> Result<bool, NodeError> {
     if row.person == caller.person {
         return Ok(true);
     }
@@ -114,12 +199,15 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
     let mut notices = std::collections::BTreeMap::new();
     for source in &row.sources {
         for standing in kept::standing_on(&premises.store, source)? {
-            notices.insert(standing.notice, standing.effect);
+            // Of a source that is withdrawn in part, only the part counts that the answer rests on.
+            if row.chunks.iter().any(|chunk| standing.covers(chunk)) {
+                notices.insert(standing.notice, standing.effect);
+            }
         }
     }
     let state = if notices.values().any(|e| *e == Effect::Withdraw) {
         "retracted-source"
-    } else if notices.is_empty() {
+    } else if notices.values().all(|effect| *effect == Effect::Narrow) {
         "current"
     } else {
         "caution"
@@ -131,17 +219,33 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
         let notice = signed.value();
         let what = match effect {
             Effect::Withdraw => "evidence of this answer was withdrawn",
+            Effect::Narrow => "the audience of evidence of this answer was narrowed",
             Effect::Caution | Effect::Restore => "there is a notice about evidence of this answer",
         };
+        let newer = match &notice.superseded_by {
+            Some(newer) => match kept::source(&premises.store, newer)? {
+                Some(row) => format!("; in its place stands `{}` ({newer})", row.title),
+                None => format!("; in its place stands {newer}"),
+            },
+            None => String::new(),
+        };
+        // A name for those that did not come from the evidence's publisher.
+        let origin = kept.origin.as_deref().map(|origin| format!(" [{origin}]")).unwrap_or_default();
         flags.push(format!(
-            "{what}: {} for {} by {}{}",
+            "{what}: {} for {} by {}{}{newer}{origin}",
             notice.kind.as_str(),
             notice.reason.as_str(),
             notice.publisher,
             if notice.note.is_empty() { String::new() } else { format!(" ({})", notice.note) }
         ));
     }
+    let unconfirmed = unconfirmed(premises, row)?;
+    flags.extend(unconfirmed.iter().map(|u| u.sentence()));
+    let claims = crate::verification::claims_of(premises, row, &BTreeMap::new())?;
+    let claims = claims.into_iter().map(|(id, state)| ClaimStateView { id, state: state.as_str().to_string() });
     Ok(SavedAnswerView {
+        claims: claims.collect(),
+        unconfirmed,
         bundle: row.bundle.to_string(),
         saved_at: row.saved_at.to_string(),
         answer: block.decode()?,
@@ -149,4 +253,15 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
         flags,
         notices: notices.keys().map(ToString::to_string).collect(),
     })
+}
+
+/// Publishers of an answer's evidence whose word on whether it still stands could not be confirmed.
+fn unconfirmed(premises: &Premises, row: &SavedAnswer) -> Result<Vec<UnconfirmedView>, NodeError> {
+    let mut publishers = BTreeSet::new();
+    for source in &row.sources {
+        if let Some(block) = premises.store.block(source)? {
+            publishers.insert(block.decode::<SourceRecord>()?.publisher);
+        }
+    }
+    Ok(unconfirmed_of(premises, publishers)?.into_values().collect())
 }

@@ -3,10 +3,12 @@
 use actix::prelude::*;
 use cid::Cid;
 use plumb_core::content::SourceRecord;
-use plumb_core::exchange::{BundleError, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::exchange::{BundleError, CertificateState, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::identity::NodeId;
 use plumb_core::notice::Effect;
+use plumb_core::trust::Roots;
 
-use super::{Grounding, VerdictView, VerifyBundle, WithdrawnView};
+use super::{Grounding, LoggedView, VerdictView, VerifyBundle, WithdrawnView};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
@@ -16,22 +18,52 @@ impl Handler<VerifyBundle> for Grounding {
 
     fn handle(&mut self, ask: VerifyBundle, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.car)?))))
+        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.file)?))))
     }
 }
 
 /// Verifies with this node's knowledge. The outer error is ours, the inner one the bundle's.
-pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
+pub(super) fn judge(premises: &Premises, file: &[u8]) -> Result<Result<Verified, BundleError>, NodeError> {
     let roots = premises.roots();
+    let first = judge_with(premises, file, &roots, None)?;
+    // A source that is withdrawn in part counts for this bundle only if the bundle rests on that part.
+    match &first {
+        Ok(verified) if matches!(verified.verdict, Verdict::Retracted { .. }) => {
+            let cited: Vec<Cid> = verified.bundle.evidence.iter().map(|evidence| evidence.chunk).collect();
+            judge_with(premises, file, &roots, Some(&cited))
+        }
+        _ => Ok(first),
+    }
+}
+
+fn judge_with(
+    premises: &Premises,
+    file: &[u8],
+    roots: &Roots,
+    cited: Option<&[Cid]>,
+) -> Result<Result<Verified, BundleError>, NodeError> {
     let failed = std::cell::RefCell::new(None);
-    let status = |cid: &Cid, record: &SourceRecord| match status_of(premises, cid, record) {
+    let status = |cid: &Cid, record: &SourceRecord| match status_of(premises, cid, record, cited) {
         Ok(status) => status,
         Err(error) => {
             failed.borrow_mut().get_or_insert(error);
             SourceStatus::Unknown
         }
     };
-    let verified = verify(car, &Knowledge { now: premises.now(), roots: &roots, status: &status });
+    let logged = |issuer: &NodeId, bundle: &Cid| match kept::bundle_position(
+        &premises.store,
+        &premises.node(),
+        issuer,
+        bundle,
+    ) {
+        Ok(position) => position,
+        Err(error) => {
+            failed.borrow_mut().get_or_insert(error.into());
+            None
+        }
+    };
+    let knowledge = Knowledge { now: premises.now(), roots, status: &status, logged: &logged };
+    let verified = verify(file, &knowledge);
     match failed.into_inner() {
         Some(error) => Err(error),
         None => Ok(verified),
@@ -40,13 +72,20 @@ pub(super) fn judge(premises: &Premises, car: &[u8]) -> Result<Result<Verified, 
 
 /// What this node knows of a source: what stands against it by name or by its text, else how fresh its publisher's
 /// log is here.
-fn status_of(premises: &Premises, cid: &Cid, record: &SourceRecord) -> Result<SourceStatus, NodeError> {
-    let by_name = kept::standing_on(&premises.store, cid)?;
+fn status_of(
+    premises: &Premises,
+    cid: &Cid,
+    record: &SourceRecord,
+    cited: Option<&[Cid]>,
+) -> Result<SourceStatus, NodeError> {
+    let mut by_name = kept::standing_on(&premises.store, cid)?;
+    by_name.retain(|standing| cited.is_none_or(|cited| cited.iter().any(|chunk| standing.covers(chunk))));
     let own = premises.node();
     let head = kept::log_head(&premises.store, &own, &record.publisher)?;
     let org = head.as_ref().map(|head| head.state.certificate.value().org);
+    let org = if record.publisher == own { Some(premises.org()) } else { org };
     // Only whoever may speak for the source counts; a name alone can be used by anybody.
-    let mut speaks = by_name.iter().filter(|s| s.signer == record.publisher || Some(s.signer) == org);
+    let mut speaks = by_name.iter().filter(|s| s.is_local || s.speaks_of(&record.publisher, org.as_ref()));
     if let Some(standing) = speaks.clone().find(|s| s.effect == Effect::Withdraw) {
         return Ok(SourceStatus::Withdrawn(standing.notice));
     }
@@ -61,9 +100,8 @@ fn status_of(premises: &Premises, cid: &Cid, record: &SourceRecord) -> Result<So
 }
 
 impl VerdictView {
-    /// The verdict for a reader.
-    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
-        let empty = VerdictView {
+    fn empty() -> VerdictView {
+        VerdictView {
             verdict: "not_authentic".to_string(),
             exit_code: 6,
             summary: String::new(),
@@ -72,17 +110,49 @@ impl VerdictView {
             organisation: None,
             organisation_name: None,
             organisation_is_trusted: false,
+            certificate: None,
             issued_at: None,
             query: None,
+            form: None,
+            logged: None,
             checks: Vec::new(),
             withdrawn: Vec::new(),
             as_of: None,
-        };
+        }
+    }
+
+    /// No verdict yet: the bundle is not whole. It may be when somebody who has the rest can be reached.
+    pub(super) fn incomplete(bundle: String, summary: String) -> VerdictView {
+        VerdictView {
+            verdict: "incomplete".to_string(),
+            exit_code: 8,
+            summary,
+            bundle: Some(bundle),
+            ..VerdictView::empty()
+        }
+    }
+
+    /// The verdict for a reader.
+    pub fn of(result: &Result<Verified, BundleError>) -> VerdictView {
+        let empty = VerdictView::empty();
         let verified = match result {
             Ok(verified) => verified,
-            Err(error) => return VerdictView { summary: format!("not authentic: {error}"), ..empty },
+            Err(error) => {
+                let certificate = match error {
+                    BundleError::Issued(error) => Some(error.code().to_string()),
+                    _ => None,
+                };
+                return VerdictView { summary: format!("not authentic: {error}"), certificate, ..empty };
+            }
         };
         let (verdict, exit_code, summary, as_of) = match &verified.verdict {
+            Verdict::Unconfirmed { .. } if verified.certificate_state == CertificateState::Retired => (
+                "unconfirmed",
+                5,
+                "authentic; the root of its issuer has retired since, and whether it was issued before is unknown here"
+                    .to_string(),
+                None,
+            ),
             Verdict::Current { as_of } => {
                 ("authentic", 0, format!("authentic, and current as of {as_of}"), Some(as_of.to_string()))
             }
@@ -114,8 +184,15 @@ impl VerdictView {
             organisation: Some(verified.bundle.org.to_string()),
             organisation_name: Some(verified.certificate.value().org_name.clone()),
             organisation_is_trusted: verified.root_is_trusted,
+            certificate: Some(verified.certificate_state.as_str().to_string()),
             issued_at: Some(verified.bundle.issued_at.to_string()),
             query: Some(verified.bundle.query.clone()),
+            form: Some(verified.form.as_str().to_string()),
+            logged: verified.logged.as_ref().map(|at| LoggedView {
+                log: at.origin.clone(),
+                index: at.index,
+                size: at.size,
+            }),
             checks: verified.checks.iter().map(|c| c.what.clone()).collect(),
             withdrawn: withdrawn
                 .iter()

@@ -5,6 +5,7 @@ use plumb_core::boundary::{Sensitivity, classify, detect};
 use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
 use plumb_core::identity::EntityId;
 use plumb_core::knowledge::{KnowledgeUnit, Origin, Scope, UnitState};
+use plumb_sources::world::{Doi, own_doi};
 use plumb_sources::{SignalEnvelope, SourceAdapter};
 
 use crate::error::NodeError;
@@ -18,6 +19,8 @@ const FINDINGS_NAMED: usize = 3;
 pub(super) struct Prepared {
     pub row: SourceRow,
     pub fingerprint: Fingerprint,
+    /// The DOI of the source itself, if it can be told.
+    pub doi: Option<Doi>,
     pub chunks: Vec<Chunk>,
     pub units: Vec<KnowledgeUnit>,
     pub blocks: Vec<RawBlock>,
@@ -28,6 +31,14 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// Raises its label, if it is below this one.
+    pub fn raise(&mut self, label: Sensitivity) {
+        self.row.sensitivity = self.row.sensitivity.max(label);
+        for unit in &mut self.units {
+            unit.sensitivity = unit.sensitivity.max(label);
+        }
+    }
+
     /// Bytes that its commit writes, about.
     pub fn bytes(&self) -> usize {
         self.blocks.iter().map(|b| b.bytes.len()).sum()
@@ -123,7 +134,8 @@ pub(super) fn prepare(
         state: SourceState::Active,
     };
     let n_findings = adapter.enrich(envelope).len();
-    Ok(Prepared { row, fingerprint, chunks, units, blocks, raised, n_findings })
+    let doi = own_doi(envelope);
+    Ok(Prepared { row, fingerprint, doi, chunks, units, blocks, raised, n_findings })
 }
 
 /// An address as others may see it: of a file its name, without the way to it.

@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::knowledge::{Scope, UnitState};
-use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
+use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active};
+use plumb_core::notice::Effect;
 use plumb_sources::{Item, Registry, read_source, sniff};
 use plumb_storage::{Change, Position, Records, unit};
 
@@ -74,6 +75,8 @@ struct Run<'a> {
     dry_run: bool,
     /// Sources that were committed and not yet looked for in the index.
     committed: RefCell<Vec<Committed>>,
+    /// Sources with a DOI of their own, to be compared with what the world published.
+    with_doi: RefCell<Vec<cid::Cid>>,
 }
 
 /// A source to look for in the index, by its first chunk.
@@ -113,6 +116,7 @@ impl<'a> Run<'a> {
             registry,
             dry_run: ask.dry_run,
             committed: RefCell::default(),
+            with_doi: RefCell::default(),
         })
     }
 
@@ -128,7 +132,12 @@ impl<'a> Run<'a> {
             self.one(input, &mut batch, &mut position)?;
         }
         self.commit(&mut batch, &mut position)?;
-        self.evaluate(position)
+        self.evaluate(position)?;
+        if self.dry_run {
+            return Ok(());
+        }
+        // What was retracted in the world before it was taken in here is not left active.
+        crate::verification::rematch(self.premises, &self.with_doi.take(), &self.caller.label())
     }
 
     /// The last stage: what was taken in is looked for in the index. What cannot be found there is said, and not left
@@ -247,8 +256,8 @@ impl<'a> Run<'a> {
         let guard = self.premises.ingest_lock();
         let mut outcomes = Vec::new();
         let mut change: Option<Change> = None;
-        for prepared in batch.sources {
-            let outcome = self.decide(&prepared)?;
+        for mut prepared in batch.sources {
+            let outcome = self.decide(&mut prepared)?;
             self.write(&mut change, &prepared, &outcome)?;
             outcomes.push((prepared, outcome));
         }
@@ -262,11 +271,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn decide(&self, prepared: &Prepared) -> Result<Outcome, NodeError> {
-        if let Some(notice) = self.barred(prepared)? {
+    fn decide(&self, prepared: &mut Prepared) -> Result<Outcome, NodeError> {
+        let standing = self.standing(prepared)?;
+        if let Some(notice) = self.barred(&standing) {
             return Ok(Outcome::Refused(format!(
                 "its text was withdrawn by notice {notice}; a reinstatement by the publisher brings it back"
             )));
+        }
+        // What was narrowed at home does not come back under the label that it had before.
+        let of_home = standing.0.iter().chain(&standing.1).filter(|s| s.effect == Effect::Narrow);
+        if let Some(audience) = of_home.filter_map(|s| s.audience).max() {
+            prepared.raise(audience);
         }
         let row = &prepared.row;
         match kept::current_of(&self.premises.store, &row.scope, &row.address)? {
@@ -278,8 +293,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The notice that keeps a source from becoming active (no resurrection).
-    fn barred(&self, prepared: &Prepared) -> Result<Option<cid::Cid>, NodeError> {
+    /// What stands against a source, by its name and by its texts.
+    fn standing(&self, prepared: &Prepared) -> Result<(Vec<Standing>, Vec<Standing>), NodeError> {
         let store = &self.premises.store;
         let texts = std::iter::once(prepared.fingerprint)
             .chain(prepared.chunks.iter().filter_map(|c| fingerprint_of_chunk(&c.text)));
@@ -290,7 +305,12 @@ impl<'a> Run<'a> {
             }
         }
         let by_name = kept::standing_on(store, &prepared.row.record)?;
-        Ok(may_become_active(&by_name, &by_text, &self.premises.node(), &self.premises.org()).err())
+        Ok((by_name, by_text))
+    }
+
+    /// The notice that keeps a source from becoming active (no resurrection).
+    fn barred(&self, (by_name, by_text): &(Vec<Standing>, Vec<Standing>)) -> Option<cid::Cid> {
+        may_become_active(by_name, by_text, &self.premises.node(), &self.premises.org()).err()
     }
 
     fn write(&self, change: &mut Option<Change>, prepared: &Prepared, outcome: &Outcome) -> Result<(), NodeError> {
@@ -345,6 +365,10 @@ impl<'a> Run<'a> {
             change.put_unit(unit);
         }
         kept::put_source(change, row);
+        kept::put_doi(change, &row.record, prepared.doi.as_ref());
+        if prepared.doi.is_some() {
+            self.with_doi.borrow_mut().push(row.record);
+        }
         Ok(())
     }
 

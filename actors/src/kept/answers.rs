@@ -4,10 +4,14 @@
 //! | --- | --- | --- |
 //! | answers | `b` ‖ CID of the bundle | [`SavedAnswer`] |
 //! | answers | `t` ‖ time ‖ CID of the bundle | nothing: the order of listing |
+//! | answers | `x` ‖ bundle | when its file was given out last |
+//! | answers | `i` ‖ CID of the bundle | its matter: which question over which places, and what was said |
+//! | answers | `s` ‖ id of the matter ‖ CID of the bundle | nothing: which bundles are on one matter |
 //! | lineage | source ‖ bundle | nothing: which answers rest on a source |
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
+use plumb_core::exchange::Matter;
 use plumb_core::identity::{EntityId, OrgId};
 use plumb_core::measure::Timestamp;
 use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
@@ -44,6 +48,9 @@ pub(crate) struct SavedAnswer {
     pub imported: bool,
 }
 
+/// Most bundles on one matter that are looked at. Each is an answer to the very same question.
+const CONFLICTS_MAX: usize = 1000;
+
 fn by_cid(bundle: &Cid) -> Vec<u8> {
     [&b"b"[..], &bundle.to_bytes()].concat()
 }
@@ -71,6 +78,20 @@ pub(crate) fn update_answer(change: &mut Change, row: &SavedAnswer) {
     change.put_value(Keyspace::Answers, SHAPE, &by_cid(&row.bundle), row);
 }
 
+fn given_key(bundle: &Cid) -> Vec<u8> {
+    [&b"x"[..], &bundle.to_bytes()].concat()
+}
+
+/// Notes that the file of an answer was given out: whoever has it must hear of what becomes of it.
+pub(crate) fn put_given_out(change: &mut Change, bundle: &Cid, at: Timestamp) {
+    change.put_value(Keyspace::Answers, SHAPE, &given_key(bundle), &at);
+}
+
+/// Whether the file of an answer was given out.
+pub(crate) fn was_given_out(store: &Store, bundle: &Cid) -> Result<bool, StorageError> {
+    Ok(store.get(Keyspace::Answers, &given_key(bundle))?.is_some())
+}
+
 /// Saved answers, newest first.
 pub(crate) fn answers(store: &Store, limit: usize) -> Result<Vec<SavedAnswer>, StorageError> {
     let keys = store.scan_back(Keyspace::Answers, b"t", None, limit)?;
@@ -92,4 +113,51 @@ pub(crate) fn answers_citing(store: &Store, source: &Cid) -> Result<Vec<SavedAns
             Err(error) => Some(Err(error)),
         })
         .collect()
+}
+
+#[derive(Serialize, Deserialize)]
+struct MatterRow {
+    #[serde(with = "serde_bytes")]
+    id: Vec<u8>,
+    #[serde(with = "serde_bytes")]
+    said: Vec<u8>,
+}
+
+fn matter_key(bundle: &Cid) -> Vec<u8> {
+    [&b"i"[..], &bundle.to_bytes()].concat()
+}
+
+/// Notes on which matter a bundle is.
+pub(crate) fn put_matter(change: &mut Change, bundle: &Cid, matter: &Matter) {
+    let row = MatterRow { id: matter.id.to_vec(), said: matter.said.to_vec() };
+    change.put_value(Keyspace::Answers, SHAPE, &matter_key(bundle), &row);
+    change.put(Keyspace::Answers, &[&b"s"[..], &matter.id, &bundle.to_bytes()].concat(), Vec::new());
+}
+
+/// The matter of a bundle. One that was kept before matters were noted has none.
+pub(crate) fn matter(store: &Store, bundle: &Cid) -> Result<Option<Matter>, StorageError> {
+    let row: Option<MatterRow> = store.value(Keyspace::Answers, SHAPE, &matter_key(bundle))?;
+    row.map(|row| {
+        let digest = |bytes: Vec<u8>| {
+            bytes.try_into().map_err(|_| StorageError::Decode {
+                keyspace: Keyspace::Answers,
+                reason: "a matter is named by 32 bytes".to_string(),
+            })
+        };
+        Ok(Matter { id: digest(row.id)?, said: digest(row.said)? })
+    })
+    .transpose()
+}
+
+/// The kept bundles that answer the same question from the same places, and say something else.
+pub(crate) fn contradicting(store: &Store, own: &Matter) -> Result<Vec<Cid>, StorageError> {
+    let prefix = [&b"s"[..], &own.id].concat();
+    let mut found = Vec::new();
+    for (key, _) in store.scan(Keyspace::Answers, &prefix, None, CONFLICTS_MAX)? {
+        let Ok(bundle) = Cid::try_from(&key[prefix.len()..]) else { continue };
+        if matter(store, &bundle)?.is_some_and(|other| other.contradicts(own)) {
+            found.push(bundle);
+        }
+    }
+    Ok(found)
 }

@@ -4,10 +4,14 @@
 //! | --- | --- | --- |
 //! | notices | `n` ‖ notice | [`KeptNotice`] |
 //! | notices | `t` ‖ time ‖ notice | nothing: the order of listing |
+//! | notices | `x` ‖ notice | [`RefusedNotice`]: it changed nothing |
 //! | barred | `c` ‖ source ‖ notice, `f` ‖ fingerprint ‖ notice | nothing |
 //! | barred | `u` ‖ notice ‖ notice that undoes it | nothing |
 //! | ledger | `s` ‖ source ‖ holder | the signed receipt |
 //! | ledger | `o` ‖ notice ‖ holder | [`Obligation`] |
+//!
+//! A notice that this node decided for itself (a reviewer's revocation, a retraction that the world published) is kept
+//! beside the others and marked as local: it counts here whoever published the source, and never leaves.
 
 use cid::Cid;
 use plumb_core::content::Fingerprint;
@@ -32,15 +36,60 @@ pub(crate) struct KeptNotice {
     pub n_units: u64,
     /// Saved answers that it flagged here.
     pub n_answers: u64,
+    /// From where a local notice comes, such as `local:review` or `world:crossref`; `None` for a publisher's own.
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// Whether it is of this node's own organisation.
+    #[serde(default)]
+    pub is_at_home: bool,
+}
+
+/// What is known of a notice beside its own words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    /// Whether this node decided it for itself.
+    pub is_local: bool,
+    /// Whether it is of this node's own organisation.
+    pub is_at_home: bool,
 }
 
 impl KeptNotice {
+    /// What is known of it.
+    pub fn facts(&self) -> Facts {
+        Facts { is_local: self.origin.is_some(), is_at_home: self.is_at_home }
+    }
+
     /// The notice.
     pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
-        Signed::from_bytes(&self.signed)
-            .map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+        open(&self.signed)
     }
 }
+
+/// A well-signed notice that changed nothing, because its signer had no right to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedNotice {
+    /// The signed notice, as it arrived.
+    #[serde(with = "serde_bytes")]
+    pub signed: Vec<u8>,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+impl RefusedNotice {
+    /// The notice.
+    pub fn open(&self) -> Result<Signed<Notice>, StorageError> {
+        open(&self.signed)
+    }
+}
+
+fn open(signed: &[u8]) -> Result<Signed<Notice>, StorageError> {
+    Signed::from_bytes(signed).map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
+}
+
+/// Most refused notices that are kept to be shown. Of more, only the audit log tells.
+const REFUSED_MAX: usize = 1000;
 
 /// What a holder owes, and whether it was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +98,19 @@ pub(crate) struct Obligation {
     pub opened_at: Timestamp,
     /// The signed acknowledgement that closed it.
     pub acknowledgement: Option<serde_bytes::ByteBuf>,
+    /// When the holder refused, and why, in its words.
+    #[serde(default)]
+    pub refused: Option<(Timestamp, String)>,
+    /// Since when it was delivered and not answered.
+    #[serde(default)]
+    pub silent_since: Option<Timestamp>,
+}
+
+impl Obligation {
+    /// One that nothing was heard of.
+    pub fn opened(at: Timestamp) -> Obligation {
+        Obligation { opened_at: at, acknowledgement: None, refused: None, silent_since: None }
+    }
 }
 
 fn key(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
@@ -83,6 +145,37 @@ pub(crate) fn put_notice(change: &mut Change, cid: &Cid, kept: &KeptNotice) {
     change.put_value(Keyspace::Notices, SHAPE, &notice_key(cid), kept);
 }
 
+/// A notice that was refused.
+pub(crate) fn refused(store: &Store, cid: &Cid) -> Result<Option<RefusedNotice>, StorageError> {
+    store.value(Keyspace::Notices, SHAPE, &key(b'x', &[&cid.to_bytes()]))
+}
+
+/// Notices that were refused.
+pub(crate) fn refused_notices(store: &Store) -> Result<Vec<RefusedNotice>, StorageError> {
+    store
+        .rows(Keyspace::Notices, b"x")
+        .map(|row| plumb_storage::stored::decode(Keyspace::Notices, SHAPE, &row?.1))
+        .collect()
+}
+
+/// Keeps a refused notice to be shown, if there is room.
+pub(crate) fn put_refused(
+    store: &Store,
+    change: &mut Change,
+    cid: &Cid,
+    refused: &RefusedNotice,
+) -> Result<(), StorageError> {
+    if store.scan(Keyspace::Notices, b"x", None, REFUSED_MAX)?.len() < REFUSED_MAX {
+        change.put_value(Keyspace::Notices, SHAPE, &key(b'x', &[&cid.to_bytes()]), refused);
+    }
+    Ok(())
+}
+
+/// A notice that was refused is applied after all.
+pub(crate) fn forget_refused(change: &mut Change, cid: &Cid) {
+    change.delete(Keyspace::Notices, &key(b'x', &[&cid.to_bytes()]));
+}
+
 /// Writes what a notice stands against, for ever: sources by CID and texts by fingerprint, or the notice that it
 /// undoes.
 pub(crate) fn bar(change: &mut Change, cid: &Cid, notice: &Notice) {
@@ -98,11 +191,16 @@ pub(crate) fn bar(change: &mut Change, cid: &Cid, notice: &Notice) {
     }
 }
 
-fn standing_at(store: &Store, prefix: &[u8], arriving: Option<&Signed<Notice>>) -> Result<Vec<Standing>, StorageError> {
-    let mut found: Vec<(Cid, Signed<Notice>)> = arriving.map(|n| (n.cid(), n.clone())).into_iter().collect();
+fn standing_at(
+    store: &Store,
+    prefix: &[u8],
+    arriving: Option<(&Signed<Notice>, Facts)>,
+) -> Result<Vec<Standing>, StorageError> {
+    let mut found: Vec<(Cid, Signed<Notice>, Facts)> =
+        arriving.map(|(n, facts)| (n.cid(), n.clone(), facts)).into_iter().collect();
     let mut open = |cid: Cid| -> Result<(), StorageError> {
         if let Some(kept) = notice(store, &cid)? {
-            found.push((cid, kept.open()?));
+            found.push((cid, kept.open()?, kept.facts()));
         }
         Ok(())
     };
@@ -116,7 +214,15 @@ fn standing_at(store: &Store, prefix: &[u8], arriving: Option<&Signed<Notice>>) 
             }
         }
     }
-    Ok(standing(found.iter().map(|(cid, signed)| (*cid, signed.value(), *signed.signer()))))
+    let mut standing = standing(found.iter().map(|(cid, signed, _)| (*cid, signed.value(), *signed.signer())));
+    for one in &mut standing {
+        let Some((_, signed, facts)) = found.iter().find(|(cid, ..)| *cid == one.notice) else { continue };
+        one.is_local = facts.is_local;
+        if facts.is_at_home {
+            one.effect = signed.value().kind.effect_at_home();
+        }
+    }
+    Ok(standing)
 }
 
 /// What stands against a source by name.
@@ -129,8 +235,9 @@ pub(crate) fn standing_with(
     store: &Store,
     source: &Cid,
     arriving: &Signed<Notice>,
+    facts: Facts,
 ) -> Result<Vec<Standing>, StorageError> {
-    standing_at(store, &key(b'c', &[&source.to_bytes()]), Some(arriving))
+    standing_at(store, &key(b'c', &[&source.to_bytes()]), Some((arriving, facts)))
 }
 
 /// What stands against a text.
@@ -159,6 +266,17 @@ pub(crate) fn holders(store: &Store, source: &Cid) -> Result<Vec<NodeId>, Storag
     for row in store.rows(Keyspace::Ledger, &prefix) {
         let key = row?.0;
         let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
+        holders.extend(bytes.and_then(|b| NodeId::from_bytes(b).ok()));
+    }
+    Ok(holders)
+}
+
+/// Whoever is known to hold anything that was given out here.
+pub(crate) fn all_holders(store: &Store) -> Result<std::collections::BTreeSet<NodeId>, StorageError> {
+    let mut holders = std::collections::BTreeSet::new();
+    for row in store.rows(Keyspace::Ledger, b"s") {
+        let key = row?.0;
+        let bytes: Option<[u8; 32]> = key[key.len().saturating_sub(32)..].try_into().ok();
         holders.extend(bytes.and_then(|b| NodeId::from_bytes(b).ok()));
     }
     Ok(holders)
@@ -201,4 +319,24 @@ pub(crate) fn open_obligations(store: &Store) -> Result<Vec<(Cid, NodeId, Obliga
         }
     }
     Ok(all)
+}
+
+/// Writes down how an open obligation stands, unless it was closed meanwhile. Gives whether there is anything to write.
+pub(crate) fn remark_obligation(
+    store: &Store,
+    change: &mut Change,
+    notice: &Cid,
+    holder: &NodeId,
+    remark: impl FnOnce(&mut Obligation),
+) -> Result<bool, StorageError> {
+    let key = key(b'o', &[&notice.to_bytes(), holder.as_bytes()]);
+    let before = store.get(Keyspace::Ledger, &key)?;
+    let Some(mut obligation) = obligation(store, notice, holder)?.filter(|o| o.acknowledgement.is_none()) else {
+        return Ok(false);
+    };
+    remark(&mut obligation);
+    // An acknowledgement that is written between reading and writing must not be lost.
+    change.expect(Keyspace::Ledger, &key, before);
+    change.put_value(Keyspace::Ledger, SHAPE, &key, &obligation);
+    Ok(true)
 }

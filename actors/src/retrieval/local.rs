@@ -22,6 +22,8 @@ pub(crate) struct LocalHit {
     pub score: u64,
     pub sensitivity: Sensitivity,
     pub caution: Option<Cid>,
+    /// What its organisation's evidence weighs here, where that is not neutral.
+    pub trust: Option<u8>,
 }
 
 /// What this node's collection says of a query's terms, as far as the requester may read all of a partition. The
@@ -67,7 +69,7 @@ pub(crate) fn local_hits(
         let record: SourceRecord = source_block.decode()?;
         let caution = kept::standing_on(&premises.store, &unit.source)?
             .into_iter()
-            .find(|s| s.effect == Effect::Caution)
+            .find(|s| matches!(s.effect, Effect::Caution) && s.covers(&candidate.chunk))
             .map(|s| s.notice);
         hits.push(LocalHit {
             chunk: chunk_block.decode()?,
@@ -78,6 +80,7 @@ pub(crate) fn local_hits(
             score: candidate.score,
             sensitivity: unit.sensitivity,
             caution,
+            trust: premises.weight(&unit.origin.org),
         });
     }
     Ok(hits)

@@ -2,7 +2,7 @@
 
 use plumb_core::grounding::Evidence;
 use plumb_core::measure::Duration;
-use plumb_core::retrieval::TermStats;
+use plumb_core::retrieval::{AskWhom, TermStats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -25,10 +25,25 @@ pub struct AssembleContext {
     pub query: String,
     /// At most so many results.
     pub k: usize,
-    /// Whether peers are asked too.
-    pub peers: bool,
+    /// Whether peers are asked too, and which.
+    pub peers: AskPeers,
     /// How long peers have.
     pub deadline: Duration,
+}
+
+/// Whether peers are asked too, which of them, and what for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskPeers {
+    /// Which. `None`: nobody.
+    pub whom: Option<AskWhom>,
+    /// What for, in a few words. The peers are told, and write it down.
+    pub purpose: Option<String>,
+}
+
+impl From<bool> for AskPeers {
+    fn from(ask: bool) -> AskPeers {
+        AskPeers { whom: ask.then_some(AskWhom::Auto), purpose: None }
+    }
 }
 
 /// What was found, for the composer.
@@ -48,6 +63,8 @@ pub struct Found {
     pub factors: Vec<(Vec<u32>, u64)>,
     /// The question's terms.
     pub terms: Vec<String>,
+    /// Publishers of the evidence whose word on whether it still stands could not be confirmed.
+    pub unconfirmed: BTreeMap<plumb_core::identity::NodeId, super::UnconfirmedView>,
 }
 
 /// Who was asked, and what came of it.
@@ -55,10 +72,13 @@ pub struct Found {
 pub struct Coverage {
     /// Documents of this node that the caller may read.
     pub local_documents: u64,
-    /// Peers that were asked.
+    /// Every peer that is known, whether it was asked or not.
     pub peers: Vec<PeerCoverage>,
-    /// Whether every peer that was asked answered. If not, a missing one could change the result.
+    /// Whether every one of them answered.
     pub complete: bool,
+    /// Whether one that did not answer could change the result: it may hold what nobody else holds.
+    #[serde(default)]
+    pub missing_could_change: bool,
 }
 
 /// One peer in a federated search.
@@ -68,12 +88,15 @@ pub struct PeerCoverage {
     pub node: String,
     /// Its organisation and department, as its certificate says.
     pub name: String,
-    /// `answered`, `denied`, `busy`, `timed_out`, `unreachable`, `invalid`.
+    /// `answered`, `fused_by_rank`, `denied`, `busy`, `timed_out`, `unreachable`, `invalid`, `not_asked`, `breaker_open`.
     pub state: String,
     /// More words, where there are any.
     pub detail: Option<String>,
     /// Results that came from it.
     pub hits: u64,
+    /// Results of it that were dropped because they are not what it said.
+    #[serde(default)]
+    pub dropped: u64,
     /// How long ago its log was last confirmed, in milliseconds; `null` if never.
     pub feed_age_ms: Option<u64>,
 }
@@ -105,6 +128,9 @@ pub struct HitView {
     pub providers: Vec<String>,
     /// A notice that counsels caution.
     pub caution: Option<String>,
+    /// Set if nobody could confirm that its publisher took nothing back: the status is unknown, and not *current*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<super::UnconfirmedView>,
     /// Every factor of the score, if asked for.
     pub explain: Option<Explanation>,
 }
@@ -170,6 +196,7 @@ impl Found {
                 publisher: e.publisher.to_string(),
                 providers: self.providers[i].iter().map(ToString::to_string).collect(),
                 caution: e.caution.map(|c| c.to_string()),
+                unconfirmed: self.unconfirmed.get(&e.publisher).cloned(),
                 explain: explain.then(|| self.explain(i)),
             })
             .collect();

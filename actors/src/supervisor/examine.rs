@@ -22,8 +22,15 @@ const NAMED_MAX: usize = 5;
 pub(super) fn examine(premises: &Premises) -> Result<DoctorView, NodeError> {
     premises.index.flush_to(premises.store.position())?;
     let (index, active_units, indexed) = index_equals_store(premises)?;
-    let checks =
-        vec![blocks(premises)?, index, audit(premises), certificate(premises), clock(premises), logs(premises)?];
+    let checks = vec![
+        blocks(premises)?,
+        index,
+        audit(premises),
+        certificate(premises),
+        clock(premises),
+        logs(premises)?,
+        publishing(premises)?,
+    ];
     Ok(DoctorView {
         healthy: checks.iter().all(|c| c.ok),
         checks,
@@ -106,8 +113,15 @@ fn logs(premises: &Premises) -> Result<DoctorCheck, NodeError> {
     let heads = kept::log_heads(&premises.store, &premises.node())?;
     let forked: Vec<String> = kept::forks(&premises.store)?.iter().map(|f| f.publisher.to_string()).collect();
     let problem = (!forked.is_empty())
-        .then(|| format!("{} showed two histories of its log; ask its operator", forked.join(", ")));
+        .then(|| format!("{} showed two histories of its log; ask its operator, show the proof (`plumb log fork show`), and decide with \
+             `plumb log fork lift`", forked.join(", ")));
     Ok(check("logs", problem, format!("{} logs are followed", heads.len())))
+}
+
+/// Whether this node may publish. A log that others hold more of, or another one of, is nothing to go on with.
+fn publishing(premises: &Premises) -> Result<DoctorCheck, NodeError> {
+    let problem = kept::stopped(&premises.store, &premises.node())?.map(|stopped| stopped.text());
+    Ok(check("publishing", problem, "the own log goes on from what others hold of it".to_string()))
 }
 
 /// A digest over what is known, apart from who this node is: addresses, bytes, labels and states.

@@ -10,6 +10,9 @@ use crate::NodeError;
 pub struct HealthView {
     /// Whether every actor is alive and the store takes writes.
     pub ready: bool,
+    /// Why nothing is published at present, and what to do. Questions are answered all the same, so the node stays ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publishing_stopped: Option<String>,
     /// Every actor.
     pub actors: Vec<ActorView>,
 }

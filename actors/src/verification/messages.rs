@@ -1,13 +1,17 @@
 //! What the verification actor answers.
 
 use cid::Cid;
-use plumb_core::identity::Signed;
+use plumb_core::boundary::Sensitivity;
+use plumb_core::identity::{PublicKey, Signed};
 use plumb_core::notice::{Acknowledgement, Notice, NoticeKind, Reason, Receipt};
+use plumb_core::trust::{Certificate, Place};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::NodeError;
 use crate::caller::Caller;
+
+use super::{Statement, Taken};
 
 /// Publishes a notice about sources of this node.
 #[derive(Clone, Debug, actix::Message)]
@@ -23,6 +27,56 @@ pub struct PublishNotice {
     pub note: String,
     /// Sources: CIDs, addresses or ends of addresses. For a reinstatement: the notice that no longer holds.
     pub targets: Vec<String>,
+    /// For a partial retraction: the chunks that are withdrawn.
+    pub chunks: Vec<Cid>,
+    /// For a supersession: the source that stands in their place, named like a target.
+    pub superseded_by: Option<String>,
+    /// For a narrowing: the label at home; otherwise internal.
+    pub audience: Option<Sensitivity>,
+}
+
+/// Gives a notice as the root of the organisation is to sign it, in canonical bytes.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Vec<u8>, NodeError>")]
+pub struct DraftNotice {
+    /// What is to be published.
+    pub notice: PublishNotice,
+}
+
+/// Publishes a notice that was signed elsewhere, by the root of this node's organisation.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<NoticeView, NodeError>")]
+pub struct PublishSigned {
+    /// Who.
+    pub caller: Caller,
+    /// The notice; its signature holds.
+    pub notice: Box<Signed<Notice>>,
+}
+
+/// Takes up what an organisation says of its roots or nodes.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<Taken, NodeError>")]
+pub struct TakeUp {
+    /// For the audit log.
+    pub by: String,
+    /// What it says.
+    pub statement: Statement,
+    /// Where it was found.
+    pub place: Place,
+    /// Certificates of peers that are connected now, each with who signed it: they were known before.
+    pub admitted: Vec<(Cid, PublicKey)>,
+    /// Whether an operator brought it: their own organisation's goes into this node's log.
+    pub is_ours: bool,
+}
+
+/// Decides which of two rivals for the root of an organisation is followed.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub struct SettleRoots {
+    /// For the audit log.
+    pub by: String,
+    /// The one to follow.
+    pub new: PublicKey,
 }
 
 /// Applies a notice that arrived. Answers with the signed acknowledgement; applying twice changes nothing more.
@@ -31,6 +85,10 @@ pub struct PublishNotice {
 pub struct ApplyNotice {
     /// The notice; its signature holds.
     pub notice: Box<Signed<Notice>>,
+    /// The certificate that came with it, if that is in order.
+    pub certificate: Option<Box<Signed<Certificate>>>,
+    /// Where it was found.
+    pub place: Place,
 }
 
 /// Notes that somebody holds evidence of ours, or passed on by us.
@@ -49,18 +107,23 @@ pub struct NoteAcknowledgement {
     pub acknowledgement: Box<Signed<Acknowledgement>>,
 }
 
-/// Lists notices, newest first.
+/// Lists notices, newest first: those about what the caller may read, and what others published for everybody. Those that
+/// were refused come last, for the operator.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<Vec<NoticeView>, NodeError>")]
 pub struct ListNotices {
+    /// Who asks.
+    pub caller: Caller,
     /// At most so many.
     pub limit: usize,
 }
 
-/// Shows a notice with its obligations.
+/// Shows a notice; to the operator with its obligations. What the caller may not read is as if it were not there.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<NoticeView, NodeError>")]
 pub struct ShowNotice {
+    /// Who asks.
+    pub caller: Caller,
     /// Its CID.
     pub notice: Cid,
 }
@@ -84,6 +147,9 @@ pub struct NoticeView {
     pub reason: String,
     /// In words.
     pub note: String,
+    /// From where it comes: `publisher`, or where this node decided for itself `local:review`, `world:crossref`,
+    /// `world:retraction-watch`.
+    pub origin: String,
     /// Sources that it names, each with its title where it is held here.
     pub targets: Vec<TargetView>,
     /// Whose evidence it is.
@@ -94,8 +160,17 @@ pub struct NoticeView {
     pub issued_at: String,
     /// The notice that it undoes.
     pub undoes: Option<String>,
-    /// Whether it was applied here, and what that changed.
+    /// Of a partial retraction, the chunks that it withdraws; none means all.
+    pub chunks: Vec<String>,
+    /// Of a supersession, the source that stands in their place.
+    pub superseded_by: Option<TargetView>,
+    /// Of a narrowing, the label at home.
+    pub audience: Option<String>,
+    /// To the operator: when it was applied here, and what that changed.
     pub applied: Option<AppliedView>,
+    /// Why it changed nothing, if its signer had no right to it.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Whoever is known to hold what it names, and whether they have applied it. Only its publisher and whoever
     /// passed the evidence on know of any.
     pub receipts: Vec<ObligationView>,
@@ -126,10 +201,15 @@ pub struct AppliedView {
 pub struct ObligationView {
     /// The holder.
     pub holder: String,
-    /// `open` or `acknowledged`.
+    /// Its organisation and department, as its certificate says, where that is known.
+    pub name: Option<String>,
+    /// `acknowledged`; or, still owed, `refused`, `silent` (delivered, no answer), `unreachable` (not delivered since the
+    /// obligation was opened), `open` (on its way).
     pub state: String,
-    /// When it was acknowledged, as the holder says; or since when it is open.
+    /// When it was acknowledged, as the holder says; when it refused; since when it is silent, or open.
     pub at: String,
+    /// Why it refused, in its words.
+    pub reason: Option<String>,
     /// Units that it changed there.
     pub units: Option<u64>,
     /// Saved answers that it flagged there.

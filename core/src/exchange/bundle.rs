@@ -6,6 +6,7 @@ use cid::Cid;
 use serde::{Deserialize, Serialize};
 
 use super::car::write_car;
+use super::logged::LoggedAt;
 use crate::boundary::{Sensitivity, strictest};
 use crate::content::{Chunk, ContentError, RawBlock, SourceRecord, block_type};
 use crate::grounding::{Answer, Evidence};
@@ -59,6 +60,9 @@ pub struct Cited {
     pub sensitivity: Sensitivity,
     /// A notice that counselled caution.
     pub caution: Option<Cid>,
+    /// What the issuer let its organisation's evidence weigh, where that was not neutral.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<u8>,
 }
 
 /// What the issuer knew of one publisher's log.
@@ -110,6 +114,8 @@ impl Signable for Bundle {
 }
 
 /// The root of the file: which bundle, signed by whom. Every other block hangs below it by links.
+///
+/// Nobody signs the seal itself, so it has these fields and no others, in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
     /// `plumb/seal/1`
@@ -121,6 +127,10 @@ pub struct Seal {
     pub signer: NodeId,
     /// The signature, in the role `plumb/bundle/1`.
     pub signature: Signature,
+    /// The [`LoggedAt`]: where the bundle stands in its issuer's public log. It cannot be in the bundle, because the log
+    /// entry names the bundle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<Cid>,
 }
 
 /// What goes into a bundle.
@@ -160,6 +170,19 @@ impl SealedBundle {
     pub fn to_car(&self) -> Vec<u8> {
         write_car(self.root, &self.blocks)
     }
+
+    /// The same bundle under a seal that also links to where it was logged.
+    pub fn with_log(mut self, logged: &LoggedAt) -> Result<SealedBundle, ContentError> {
+        let logged = RawBlock::encode(logged)?;
+        let seal: Seal = block_of(&self.blocks, &self.root)?.decode()?;
+        let seal = RawBlock::encode(&Seal { logged: Some(logged.cid), ..seal })?;
+        self.blocks.remove(&self.root);
+        self.root = seal.cid;
+        for block in [logged, seal] {
+            self.blocks.insert(block.cid, block.bytes);
+        }
+        Ok(self)
+    }
 }
 
 /// Seals an answer with its evidence.
@@ -186,6 +209,7 @@ pub fn seal(contents: &Contents<'_>, key: &SecretKey) -> Result<SealedBundle, Si
                 distance: e.distance,
                 sensitivity: e.sensitivity,
                 caution: e.caution,
+                trust: e.trust,
             })
             .collect(),
         heads: contents.heads.clone(),
@@ -198,6 +222,7 @@ pub fn seal(contents: &Contents<'_>, key: &SecretKey) -> Result<SealedBundle, Si
         bundle: signed.cid(),
         signer: *signed.signer(),
         signature: *signed.signature(),
+        logged: None,
     })?;
     let mut blocks = BTreeMap::new();
     for cid in contents.evidence.iter().flat_map(|e| [e.cid, e.chunk.source]).collect::<BTreeSet<_>>() {

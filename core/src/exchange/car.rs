@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use cid::Cid;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentError, RawBlock};
+use crate::content::{ContentError, RawBlock, decode_canonical};
 
 /// Largest CAR file that is read.
 pub const CAR_BYTES_MAX: usize = 64 << 20;
@@ -32,9 +32,15 @@ pub enum CarError {
     /// Ends in the middle, or a length is no number.
     #[error("the file is cut off or damaged at byte {0}")]
     Damaged(usize),
-    /// The header is not that of CAR v1 with one root.
-    #[error("the file does not begin as a CAR v1 file with one root")]
-    Header,
+    /// The header is not that of CAR v1.
+    #[error("the file does not begin as a CAR v1 file: {0}")]
+    Header(String),
+    /// The header names other than one root. What hangs below a second one, nobody signed.
+    #[error("the header names {} roots ({}); a bundle has one", .0.len(), listed(.0))]
+    Roots(Vec<Cid>),
+    /// A block stands in the file more than once.
+    #[error("block {0} stands in the file twice")]
+    Twice(Cid),
     /// A block is not what its CID says.
     #[error("block at byte {at}: {source}")]
     Block {
@@ -46,6 +52,10 @@ pub enum CarError {
     /// The root block is not in the file.
     #[error("the root block {0} is not in the file")]
     NoRoot(Cid),
+}
+
+fn listed(roots: &[Cid]) -> String {
+    roots.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,11 +90,14 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
     let mut at = 0;
     let header = section(bytes, &mut at)?;
     if header.len() > HEADER_BYTES_MAX {
-        return Err(CarError::Header);
+        return Err(CarError::Header(format!("its header has more than {HEADER_BYTES_MAX} bytes")));
     }
-    let header: HeaderV1 = serde_ipld_dagcbor::from_slice(header).map_err(|_| CarError::Header)?;
-    let (1, [root]) = (header.version, header.roots.as_slice()) else {
-        return Err(CarError::Header);
+    let header: HeaderV1 = decode_canonical(header).map_err(|e| CarError::Header(e.to_string()))?;
+    if header.version != 1 {
+        return Err(CarError::Header(format!("it is of version {}", header.version)));
+    }
+    let [root] = header.roots.as_slice() else {
+        return Err(CarError::Roots(header.roots));
     };
     let mut blocks = BTreeMap::new();
     while at < bytes.len() {
@@ -95,7 +108,9 @@ pub fn read_car(bytes: &[u8]) -> Result<(Cid, BTreeMap<Cid, Vec<u8>>), CarError>
         let mut section = section(bytes, &mut at)?;
         let cid = Cid::read_bytes(&mut section).map_err(|_| CarError::Damaged(begin))?;
         let block = RawBlock::checked(cid, section.to_vec()).map_err(|source| CarError::Block { at: begin, source })?;
-        blocks.insert(block.cid, block.bytes);
+        if blocks.insert(block.cid, block.bytes).is_some() {
+            return Err(CarError::Twice(block.cid));
+        }
     }
     if !blocks.contains_key(root) {
         return Err(CarError::NoRoot(*root));
@@ -165,6 +180,22 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let _ = read_car(&bytes);
         }
+    }
+
+    #[test]
+    fn a_second_root_and_a_second_copy_are_named() {
+        let (root, blocks) = blocks(&[b"a".to_vec(), b"b".to_vec()]);
+        let car = write_car(root, &blocks);
+        let both: Vec<Cid> = blocks.keys().copied().collect();
+        let header = serde_ipld_dagcbor::to_vec(&HeaderV1 { version: 1, roots: both.clone() }).unwrap();
+        let mut two = Vec::new();
+        write_varint(&mut two, header.len());
+        two.extend_from_slice(&header);
+        two.extend_from_slice(&car[59..]);
+        let error = read_car(&two).unwrap_err();
+        assert_eq!(error, CarError::Roots(both.clone()));
+        assert!(both.iter().all(|cid| error.to_string().contains(&cid.to_string())), "{error}");
+        assert_eq!(read_car(&[&car[..], &car[59..]].concat()), Err(CarError::Twice(root)));
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! Verifying and replaying a bundle, with nothing of ours running.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cid::Cid;
 
-use super::bundle::{Bundle, Seal, block_of, chunk_of, source_of};
-use super::car::{CarError, read_car};
+use super::bundle::{Bundle, block_of, chunk_of, source_of};
+use super::car::CarError;
+use super::file::{BundleFile, Form};
+use super::json::JsonError;
+use super::logged::Logged;
 use crate::boundary::{Sensitivity, strictest};
 use crate::content::{CHUNK_BLOCK_BYTES_MAX, Chunk, ContentError, RawBlock, SourceRecord};
 use crate::grounding::{Answer, Evidence, compose};
 use crate::identity::{NodeId, Signed, SignedError};
+use crate::log::LogError;
 use crate::measure::Timestamp;
 use crate::retrieval::{Query, TermStats};
-use crate::trust::{CLOCK_TOLERANCE, Certificate, Roots, is_signed_by_its_root};
+use crate::trust::{CLOCK_TOLERANCE, Certificate, Place, Roots, TrustError, is_signed_by_its_root};
 
 /// Why a bundle is not authentic. Every variant is a check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +24,9 @@ pub enum BundleError {
     /// The file.
     #[error(transparent)]
     Car(#[from] CarError),
+    /// The credential.
+    #[error(transparent)]
+    Json(#[from] JsonError),
     /// A block inside.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -34,9 +41,13 @@ pub enum BundleError {
         /// Who signed.
         signer: NodeId,
     },
-    /// The certificate does not fit the bundle.
-    #[error("the certificate does not certify the issuer for the organisation and the time of the bundle")]
+    /// The certificate is another node's, or its organisation did not sign it.
+    #[error("the certificate does not certify the issuer for the organisation that the bundle names")]
     Certificate,
+    /// The certificate was not in order when the bundle was issued; where the bundle stands in its issuer's log, as of
+    /// there.
+    #[error("when the bundle was issued its issuer was not in order: {0}")]
+    Issued(TrustError),
     /// The evidence contradicts itself.
     #[error("evidence {chunk}: {what}")]
     Evidence {
@@ -59,9 +70,31 @@ pub enum BundleError {
         /// That of its evidence.
         evidence: Sensitivity,
     },
-    /// A block is in the file that nothing refers to.
-    #[error("block {0} belongs to nothing in the bundle")]
+    /// A block is in the file that no link reaches.
+    #[error("block {0} belongs to nothing in the bundle: no link from the root reaches it")]
     Stray(Cid),
+    /// A field outside of what is signed.
+    #[error("the {place} has a field `{field}`, which nobody signed")]
+    Unsigned {
+        /// In which block.
+        place: &'static str,
+        /// Which field.
+        field: String,
+    },
+    /// The entry that was logged is not that of this bundle.
+    #[error("the log entry in the file is not that of this bundle")]
+    LogEntry,
+    /// The log is not the issuer's public one.
+    #[error("the log `{origin}` is not the public log of {issuer}")]
+    LogOrigin {
+        /// Which log it is.
+        origin: String,
+        /// Whose it should be.
+        issuer: NodeId,
+    },
+    /// The checkpoint or the inclusion proof does not hold.
+    #[error("the proof that the bundle was logged does not hold: {0}")]
+    Log(LogError),
 }
 
 /// What a reader knows of one source from elsewhere: their own node, or notices that they were given.
@@ -85,6 +118,36 @@ pub struct Knowledge<'a> {
     pub roots: &'a Roots,
     /// What the reader knows of a source, by its record's CID and its publisher.
     pub status: &'a dyn Fn(&Cid, &SourceRecord) -> SourceStatus,
+    /// Where a bundle stands in its issuer's log, as far as the reader holds that. It is asked only where something
+    /// depends on it: an issuer that was revoked since, a root that has retired.
+    pub logged: &'a dyn Fn(&NodeId, &Cid) -> Option<u64>,
+}
+
+/// How the issuer's certificate stands to what the reader trusts. A certificate that was not in order when the bundle
+/// was issued makes it not authentic ([`BundleError::Issued`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateState {
+    /// A root in office signed it, or one that was when the bundle was issued.
+    Valid,
+    /// It is in order, and the reader does not know the organisation.
+    Unknown,
+    /// It is signed by a root that contradicts another one.
+    Disputed,
+    /// It is signed by a root that has retired since, and whether the bundle was issued before cannot be told: it is not
+    /// found in what is held of its issuer's log.
+    Retired,
+}
+
+impl CertificateState {
+    /// A stable word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CertificateState::Valid => "valid",
+            CertificateState::Unknown => "unknown_root",
+            CertificateState::Disputed => "disputed_root",
+            CertificateState::Retired => "retired_root",
+        }
+    }
 }
 
 /// The verdict over an authentic bundle.
@@ -123,10 +186,16 @@ pub struct Verified {
     pub cid: Cid,
     /// Root of its file: the seal.
     pub root: Cid,
+    /// Which form the file has.
+    pub form: Form,
+    /// Where the issuer logged it, if the file proves it.
+    pub logged: Option<Logged>,
     /// Its answer.
     pub answer: Answer,
     /// Its issuer's certificate.
     pub certificate: Signed<Certificate>,
+    /// How that stands to what the reader trusts.
+    pub certificate_state: CertificateState,
     /// Whether the reader trusts the issuer's organisation.
     pub root_is_trusted: bool,
     /// Chunks in rank order.
@@ -141,34 +210,35 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
-/// Verifies a bundle file. `Err` means *not authentic*.
-pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleError> {
+/// Verifies a bundle file of either form. `Err` means *not authentic*.
+pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleError> {
     let mut checks = Vec::new();
     let mut passed = |what: String| checks.push(Check { what });
 
-    let (root, blocks) = read_car(car)?;
+    let file = BundleFile::read(bytes)?;
+    let blocks = &file.blocks;
     passed(format!("{} blocks hash to their CIDs", blocks.len()));
 
-    let seal: Seal = block_of(&blocks, &root)?.decode()?;
-    let signed = Signed::<Bundle>::assemble(block_of(&blocks, &seal.bundle)?, seal.signer, seal.signature)?;
+    let seal = file.seal()?;
+    let signed = Signed::<Bundle>::assemble(block_of(blocks, &seal.bundle)?, seal.signer, seal.signature)?;
     let bundle = signed.value().clone();
     if bundle.issuer != seal.signer {
         return Err(BundleError::Issuer { issuer: bundle.issuer, signer: seal.signer });
     }
     passed(format!("the signature of {} holds over the bundle", bundle.issuer));
 
-    let certificate = Signed::<Certificate>::from_bytes(&block_of(&blocks, &bundle.certificate)?.bytes)?;
-    check_certificate(&bundle, &certificate)?;
+    let certificate = Signed::<Certificate>::from_bytes(&block_of(blocks, &bundle.certificate)?.bytes)?;
+    let certificate_state = check_certificate(&signed.cid(), &bundle, &certificate, knowledge)?;
     passed(format!("the root of `{}` ({}) certified the issuer", certificate.value().org_name, bundle.org));
 
     let label = strictest(bundle.evidence.iter().map(|c| c.sensitivity));
     if bundle.sensitivity != label {
         return Err(BundleError::Label { given: bundle.sensitivity, evidence: label });
     }
-    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
+    let (chunks, sources) = evidence_of(&bundle, blocks)?;
     passed(format!("{} chunks belong to their {} sources", chunks.len(), sources.len()));
 
-    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+    let answer: Answer = block_of(blocks, &bundle.answer)?.decode()?;
     let replayed = recompute(&bundle, &chunks, &sources, &answer)?;
     if RawBlock::encode(&replayed)?.cid != bundle.answer {
         return Err(BundleError::Replay);
@@ -179,13 +249,27 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
         head.checkpoint.verify(&head.publisher).map_err(|_| BundleError::Head(head.publisher))?;
     }
     passed(format!("{} log heads are signed by their publishers", bundle.heads.len()));
-    refuse_strays(root, &seal, &bundle, &blocks)?;
+    let logged = file.logged(&seal)?.map(|logged| logged.check(&signed.cid(), &bundle.issuer)).transpose()?;
+    if let Some(Logged { index, size, .. }) = &logged {
+        passed(format!("its issuer logged it at index {index} of {size}"));
+    }
+    file.refuse_strays()?;
 
-    let verdict = judge(&bundle, &sources, knowledge);
-    Ok(Verified {
+    let verdict = match judge(&bundle, &sources, knowledge) {
+        Verdict::Current { .. } if certificate_state == CertificateState::Retired => {
+            Verdict::Unconfirmed { since: None }
+        }
+        verdict => verdict,
+    };
+    let form = file.form();
+    let BundleFile { root, blocks, credential } = file;
+    let mut verified = Verified {
         cid: signed.cid(),
         root,
-        root_is_trusted: knowledge.roots.pins(&bundle.org),
+        form,
+        logged,
+        certificate_state,
+        root_is_trusted: certificate_state == CertificateState::Valid,
         bundle,
         answer,
         certificate,
@@ -194,27 +278,60 @@ pub fn verify(car: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, BundleE
         blocks,
         checks,
         verdict,
-    })
+    };
+    if let Some(credential) = credential {
+        let checks = credential.check(&verified)?;
+        verified.checks.extend(checks.into_iter().map(|what| Check { what }));
+    }
+    Ok(verified)
 }
 
 /// Recomputes the answer of a bundle file from its evidence, in canonical bytes.
-pub fn replay(car: &[u8]) -> Result<RawBlock, BundleError> {
-    let (root, blocks) = read_car(car)?;
-    let seal: Seal = block_of(&blocks, &root)?.decode()?;
-    let bundle: Bundle = block_of(&blocks, &seal.bundle)?.decode()?;
-    let (chunks, sources) = evidence_of(&bundle, &blocks)?;
-    let answer: Answer = block_of(&blocks, &bundle.answer)?.decode()?;
+pub fn replay(bytes: &[u8]) -> Result<RawBlock, BundleError> {
+    let file = BundleFile::read(bytes)?;
+    let (_, bundle) = file.bundle()?;
+    let (chunks, sources) = evidence_of(&bundle, &file.blocks)?;
+    let answer: Answer = file.block(&bundle.answer)?.decode()?;
     Ok(RawBlock::encode(&recompute(&bundle, &chunks, &sources, &answer)?)?)
 }
 
-fn check_certificate(bundle: &Bundle, certificate: &Signed<Certificate>) -> Result<(), BundleError> {
+/// Whether the certificate was in order when the bundle was issued. Its time is compared with the bundle's own, since a
+/// bundle outlives certificates. A revoked node and a retired root could write any time, so there the issuer's log
+/// decides: what stands in it early enough counts.
+fn check_certificate(
+    cid: &Cid,
+    bundle: &Bundle,
+    certificate: &Signed<Certificate>,
+    knowledge: &Knowledge<'_>,
+) -> Result<CertificateState, BundleError> {
     let c = certificate.value();
-    let fits = is_signed_by_its_root(certificate)
-        && c.org == bundle.org
-        && c.node == bundle.issuer
-        && c.not_before <= bundle.issued_at.plus(CLOCK_TOLERANCE)
-        && bundle.issued_at <= c.not_after.plus(CLOCK_TOLERANCE);
-    if fits { Ok(()) } else { Err(BundleError::Certificate) }
+    if !is_signed_by_its_root(certificate) || c.org != bundle.org || c.node != bundle.issuer {
+        return Err(BundleError::Certificate);
+    }
+    if bundle.issued_at.plus(CLOCK_TOLERANCE) < c.not_before {
+        return Err(BundleError::Issued(TrustError::InFuture(c.not_before)));
+    }
+    if c.not_after.plus(CLOCK_TOLERANCE) < bundle.issued_at {
+        return Err(BundleError::Issued(TrustError::Expired(c.not_after)));
+    }
+    let place = || match (knowledge.logged)(&bundle.issuer, cid) {
+        Some(index) => Place::Logged { publisher: bundle.issuer, index },
+        None => Place::Shown,
+    };
+    if knowledge.roots.check_revoked(certificate, Place::Shown).is_err() {
+        knowledge.roots.check_revoked(certificate, place()).map_err(BundleError::Issued)?;
+    }
+    match knowledge.roots.vouch(certificate) {
+        Ok(()) => Ok(CertificateState::Valid),
+        Err(TrustError::UnknownRoot { .. }) => Ok(CertificateState::Unknown),
+        Err(TrustError::DisputedRoot { .. }) => Ok(CertificateState::Disputed),
+        Err(TrustError::RetiredRoot { root }) => match place() {
+            Place::Shown => Ok(CertificateState::Retired),
+            place if knowledge.roots.history.is_before_rotation(&root, place) => Ok(CertificateState::Valid),
+            Place::Logged { .. } => Err(BundleError::Issued(TrustError::RetiredRoot { root })),
+        },
+        Err(error) => Err(BundleError::Issued(error)),
+    }
 }
 
 type Chunks = Vec<(Cid, Chunk)>;
@@ -267,19 +384,10 @@ fn recompute(bundle: &Bundle, chunks: &Chunks, sources: &Sources, answer: &Answe
             distance: cited.distance,
             sensitivity: cited.sensitivity,
             caution: cited.caution,
+            trust: cited.trust,
         });
     }
     Ok(compose(&query, &stats, &evidence, answer.generated_at))
-}
-
-/// A block that nothing refers to was not signed by anybody: it is refused by name.
-fn refuse_strays(root: Cid, seal: &Seal, bundle: &Bundle, blocks: &BTreeMap<Cid, Vec<u8>>) -> Result<(), BundleError> {
-    let mut known = BTreeSet::from([root, seal.bundle, bundle.certificate, bundle.answer]);
-    known.extend(bundle.evidence.iter().flat_map(|c| [c.chunk, c.source]));
-    match blocks.keys().find(|cid| !known.contains(cid)) {
-        Some(stray) => Err(BundleError::Stray(*stray)),
-        None => Ok(()),
-    }
 }
 
 /// What is known of the evidence: the worst status of any source counts. For each source the fresher of what the

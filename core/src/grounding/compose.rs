@@ -37,7 +37,7 @@ pub fn compose(query: &Query, stats: &TermStats, evidence: &[Evidence], generate
         .map(|p| Support {
             lexical: lexical_score(query, &p.evidence.chunk.title, &p.evidence.chunk.text),
             provenance: provenance_score(p.evidence.distance, 0),
-            trust: None,
+            trust: p.evidence.trust,
         })
         .collect();
     let n_sources = passages.iter().map(|p| p.evidence.chunk.source).collect::<BTreeSet<_>>().len() as u64;

@@ -24,6 +24,7 @@ fn evidence(n: u8, title: &str, text: &str) -> Evidence {
         distance: 0,
         sensitivity: Sensitivity::Internal,
         caution: None,
+        trust: None,
     }
 }
 

@@ -10,6 +10,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 
 use multibase::Base;
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,8 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Signs it as the log's key. The caller answers for never signing two heads that contradict each other.
     pub fn sign(&self, key: &SecretKey) -> SignedCheckpoint {
-        SignedCheckpoint { text: note::sign(&self.to_string(), self.origin.as_str(), key), checkpoint: self.clone() }
+        let text = note::sign(&self.to_string(), self.origin.as_str(), key);
+        SignedCheckpoint::of(text, self.clone())
     }
 
     /// Reads the text of a note. Extension lines are permitted and say nothing.
@@ -122,52 +124,81 @@ impl fmt::Display for Checkpoint {
 /// A [`Checkpoint`] with its signatures. Its text is kept byte for byte, with the lines that mean nothing here, so that
 /// it can be passed on and still holds for whoever understands them.
 ///
-/// **It may be forged until [`SignedCheckpoint::verify`] has said otherwise.**
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// **It may be forged until [`SignedCheckpoint::verify`] has said otherwise.** Copies share the text, and what was found
+/// out about its signature: the same bytes are not verified twice.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct SignedCheckpoint {
+pub struct SignedCheckpoint(Arc<Text>);
+
+struct Text {
     text: String,
     checkpoint: Checkpoint,
+    /// A key that signed it, once that was checked. Nothing here can change afterwards, so it holds for ever.
+    signed_by: OnceLock<PublicKey>,
 }
 
+impl PartialEq for SignedCheckpoint {
+    fn eq(&self, other: &SignedCheckpoint) -> bool {
+        // The checkpoint is read from the text.
+        Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text
+    }
+}
+
+impl Eq for SignedCheckpoint {}
+
 impl SignedCheckpoint {
+    fn of(text: String, checkpoint: Checkpoint) -> SignedCheckpoint {
+        SignedCheckpoint(Arc::new(Text { text, checkpoint, signed_by: OnceLock::new() }))
+    }
+
     /// Reads any text: it is a checkpoint, or this says why not.
     pub fn parse(text: &str) -> Result<SignedCheckpoint, LogError> {
         let note = Note::parse(text)?;
         let checkpoint = Checkpoint::parse(note.text)?;
-        Ok(SignedCheckpoint { text: text.to_string(), checkpoint })
+        Ok(SignedCheckpoint::of(text.to_string(), checkpoint))
     }
 
     /// What is claimed.
     pub fn checkpoint(&self) -> &Checkpoint {
-        &self.checkpoint
+        &self.0.checkpoint
     }
 
     /// The signed note, as it came.
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
+    }
+
+    /// The text that signatures are over, with extension lines if it has any.
+    pub(super) fn note_text(&self) -> Result<&str, LogError> {
+        Ok(Note::parse(&self.0.text)?.text)
     }
 
     /// Checks that the log's key signed it.
     pub fn verify(&self, key: &PublicKey) -> Result<(), LogError> {
-        let note = Note::parse(&self.text)?;
-        if note.is_signed_by(self.checkpoint.origin.as_str(), key) {
+        if self.0.signed_by.get() == Some(key) {
+            return Ok(());
+        }
+        let note = Note::parse(&self.0.text)?;
+        let origin = &self.0.checkpoint.origin;
+        if note.is_signed_by(origin.as_str(), key) {
+            // Where several keys signed, the first that was asked about is remembered.
+            let _ = self.0.signed_by.set(*key);
             Ok(())
         } else {
-            Err(LogError::Unsigned(self.checkpoint.origin.to_string()))
+            Err(LogError::Unsigned(origin.to_string()))
         }
     }
 }
 
 impl fmt::Display for SignedCheckpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.0.text)
     }
 }
 
 impl fmt::Debug for SignedCheckpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SignedCheckpoint({:?})", self.text)
+        write!(f, "SignedCheckpoint({:?})", self.0.text)
     }
 }
 
@@ -187,7 +218,7 @@ impl TryFrom<String> for SignedCheckpoint {
 
 impl From<SignedCheckpoint> for String {
     fn from(signed: SignedCheckpoint) -> String {
-        signed.text
+        signed.0.text.clone()
     }
 }
 

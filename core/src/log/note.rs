@@ -26,14 +26,14 @@ pub const NOTE_LINES_MAX: usize = 128;
 const SEPARATOR: &str = "\n\n";
 const EM_DASH: &str = "\u{2014} ";
 /// Signature type of Ed25519 over the text of the note.
-const ED25519: u8 = 0x01;
+pub(super) const ED25519: u8 = 0x01;
 const KEY_ID_LEN: usize = 4;
 
 /// One signature line, taken apart.
-struct NoteSignature<'a> {
-    name: &'a str,
-    key_id: [u8; KEY_ID_LEN],
-    bytes: Vec<u8>,
+pub(super) struct NoteSignature<'a> {
+    pub(super) name: &'a str,
+    pub(super) key_id: [u8; KEY_ID_LEN],
+    pub(super) bytes: Vec<u8>,
 }
 
 /// A signed note, taken apart. Borrows from the text that it was read from.
@@ -48,18 +48,22 @@ pub(super) fn is_key_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
 }
 
-/// The id of an Ed25519 key in a signature line. It finds the key, and proves nothing.
-pub(super) fn key_id(name: &str, key: &PublicKey) -> [u8; KEY_ID_LEN] {
+/// The id of an Ed25519 key for one kind of signature, in a signature line. It finds the key, and proves nothing.
+pub(super) fn key_id(name: &str, kind: u8, key: &PublicKey) -> [u8; KEY_ID_LEN] {
     let digest: [u8; 32] =
-        Sha256::new().chain_update(name).chain_update([b'\n', ED25519]).chain_update(key.as_bytes()).finalize().into();
+        Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key.as_bytes()).finalize().into();
     [digest[0], digest[1], digest[2], digest[3]]
+}
+
+/// A signature line, with its newline.
+pub(super) fn line(name: &str, key_id: [u8; KEY_ID_LEN], signature: &[u8]) -> String {
+    format!("{EM_DASH}{name} {}\n", Base::Base64Pad.encode([&key_id[..], signature].concat()))
 }
 
 /// The whole note: `text`, which ends in a newline, signed by this key under this name.
 pub(super) fn sign(text: &str, name: &str, key: &SecretKey) -> String {
-    let mut blob = key_id(name, &key.public()).to_vec();
-    blob.extend_from_slice(key.sign_bytes(text.as_bytes()).as_bytes());
-    format!("{text}\n{EM_DASH}{name} {}\n", Base::Base64Pad.encode(&blob))
+    let signature = key.sign_bytes(text.as_bytes());
+    format!("{text}\n{}", line(name, key_id(name, ED25519, &key.public()), signature.as_bytes()))
 }
 
 impl<'a> Note<'a> {
@@ -87,10 +91,15 @@ impl<'a> Note<'a> {
         Ok(Note { text, signatures })
     }
 
+    /// The signature lines, in their order.
+    pub(super) fn signatures(&self) -> &[NoteSignature<'a>] {
+        &self.signatures
+    }
+
     /// Whether this key signed the text under this name. Lines of other names and keys are passed over; a line that
     /// claims to be of this key and does not hold spoils the note, as the specification advises.
     pub(super) fn is_signed_by(&self, name: &str, key: &PublicKey) -> bool {
-        let key_id = key_id(name, key);
+        let key_id = key_id(name, ED25519, key);
         let holds = |signature: &NoteSignature| {
             <[u8; 64]>::try_from(signature.bytes.as_slice())
                 .is_ok_and(|bytes| key.verify_bytes(self.text.as_bytes(), &Signature::from_bytes(bytes)).is_ok())
@@ -101,7 +110,7 @@ impl<'a> Note<'a> {
 }
 
 impl<'a> NoteSignature<'a> {
-    fn parse(line: &'a str) -> Option<NoteSignature<'a>> {
+    pub(super) fn parse(line: &'a str) -> Option<NoteSignature<'a>> {
         let (name, base64) = line.strip_prefix(EM_DASH)?.split_once(' ')?;
         let blob = Base::Base64Pad.decode(base64).ok()?;
         let (key_id, bytes) = blob.split_first_chunk()?;
@@ -130,7 +139,7 @@ mod tests {
     #[test]
     fn a_note_signed_by_another_implementation_holds() {
         let key = neumann();
-        assert_eq!(key_id("PeterNeumann", &key), [0xc7, 0x4f, 0x20, 0xa3]);
+        assert_eq!(key_id("PeterNeumann", ED25519, &key), [0xc7, 0x4f, 0x20, 0xa3]);
         let note = Note::parse(NEUMANN).unwrap();
         assert!(note.text.ends_with("problem is.\n"));
         assert!(note.is_signed_by("PeterNeumann", &key));

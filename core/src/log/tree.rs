@@ -66,12 +66,23 @@ impl CompactRange {
 
     /// Appends an entry, given as its [`leaf_hash`].
     pub fn append(&mut self, leaf: Hash) {
+        self.append_telling(leaf, |_, _, _| {});
+    }
+
+    /// The same, and tells every perfect subtree that is complete with it, the leaf first: its height, its index among
+    /// those of its height, and its root. Whoever keeps these has the whole tree.
+    pub fn append_telling(&mut self, leaf: Hash, mut complete: impl FnMut(u8, u64, Hash)) {
         self.hashes.push(leaf);
+        let (mut level, mut index) = (0, self.size);
+        complete(level, index, leaf);
         // As in binary addition: each trailing one is a subtree of the same height as the one just made.
         for _ in 0..self.size.trailing_ones() {
             let right = self.hashes.pop().expect("it was pushed, here or a turn ago");
             let left = self.hashes.pop().expect("one hash stands for each bit of the size");
-            self.hashes.push(node_hash(&left, &right));
+            let root = node_hash(&left, &right);
+            self.hashes.push(root);
+            (level, index) = (level + 1, index >> 1);
+            complete(level, index, root);
         }
         self.size += 1;
     }

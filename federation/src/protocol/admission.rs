@@ -131,8 +131,13 @@ pub enum CloseReason {
     #[error(transparent)]
     Untrusted(#[from] TrustError),
     /// It refused us.
-    #[error("it does not admit this node: {0}")]
-    RefusedByPeer(String),
+    #[error("it does not admit this node: {reason}")]
+    RefusedByPeer {
+        /// What it says.
+        reason: String,
+        /// The same as a stable word, if it gave one.
+        code: Option<String>,
+    },
     /// It did not say who it is in time.
     #[error("it did not say who it is in time")]
     Timeout,
@@ -145,6 +150,17 @@ pub enum CloseReason {
     /// There are too many.
     #[error("there are {PEERS_MAX} peers already")]
     Full,
+}
+
+impl CloseReason {
+    /// A stable word for programs, where a certificate is the reason. Which side refused is another question.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            CloseReason::Untrusted(error) => Some(error.code()),
+            CloseReason::RefusedByPeer { code, .. } => code.as_deref(),
+            CloseReason::Timeout | CloseReason::NotAdmitted | CloseReason::Failed(_) | CloseReason::Full => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -234,7 +250,7 @@ impl Admission {
                 }
                 Err(error) => {
                     let reason = error.to_string();
-                    let response = HelloResponse::Refused { reason };
+                    let response = HelloResponse::Refused { reason, code: Some(error.code().to_string()) };
                     actions.retain(|action| !matches!(action, Action::SendHello { .. }));
                     actions.push(Action::RefuseHello { peer, response });
                     actions.extend(self.close(peer, error.into()));
@@ -250,8 +266,8 @@ impl Admission {
         };
         let hello = match response {
             HelloResponse::Hello(hello) => hello,
-            HelloResponse::Refused { reason } => {
-                return self.close(peer, CloseReason::RefusedByPeer(reason));
+            HelloResponse::Refused { reason, code } => {
+                return self.close(peer, CloseReason::RefusedByPeer { reason, code });
             }
             HelloResponse::Unknown(unknown) => {
                 let reason = format!("the answer is a `{}`", unknown.kind);

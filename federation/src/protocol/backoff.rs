@@ -15,6 +15,31 @@ pub(super) fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bo
     now < since || span <= now.since(since)
 }
 
+/// When something may be tried again. It remembers how far ahead it was set: if the clock is set back since, by however
+/// little, the moment counts as come, and nothing waits for the clock to catch up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retry {
+    at: Timestamp,
+    within: Duration,
+}
+
+impl Retry {
+    /// So long from now.
+    pub(super) fn after(now: Timestamp, wait: Duration) -> Retry {
+        Retry { at: now.plus(wait), within: wait }
+    }
+
+    /// Whether it has come.
+    pub(super) fn is_due(self, now: Timestamp) -> bool {
+        is_due(self.at, self.within, now)
+    }
+
+    /// The later of two.
+    pub(super) fn or_later(self, other: Retry) -> Retry {
+        if self.at < other.at { other } else { self }
+    }
+}
+
 /// A way to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backoff {
@@ -50,6 +75,18 @@ mod tests {
         assert!(is_due(at.plus(hour), minute, at));
         assert!(!has_passed(at, minute, at.plus(Duration(1))) && has_passed(at, minute, at.plus(minute)));
         assert!(has_passed(at.plus(hour), minute, at));
+    }
+
+    #[test]
+    fn a_retry_does_not_wait_for_a_clock_that_was_set_back() {
+        let (now, wait) = (Timestamp(100_000_000), Duration::seconds(120));
+        let retry = Retry::after(now, wait);
+        assert!(!retry.is_due(now) && retry.is_due(now.plus(wait)));
+        for back in [1, 60_000, 3_600_000, 20_000_000] {
+            assert!(retry.is_due(Timestamp(now.0 - back)), "set back by {back} ms");
+        }
+        let later = retry.or_later(Retry::after(now, Duration::seconds(600)));
+        assert!(!later.is_due(now.plus(wait)));
     }
 
     #[test]

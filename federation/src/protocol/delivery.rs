@@ -13,7 +13,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::notice::Acknowledgement;
 
 use super::Random;
-use super::backoff::{Backoff, has_passed, is_due};
+use super::backoff::{Backoff, Retry, has_passed};
 use crate::wire::notice::NoticeResponse;
 
 /// Most deliveries in flight to one holder. Notices are applied one after the other there anyway.
@@ -36,6 +36,11 @@ const REFUSED: Backoff = Backoff { first: Duration::seconds(300), longest: Durat
 pub enum Standing {
     /// Nothing was heard yet.
     Open,
+    /// It was delivered, and nothing that counts came back. It is owed all the same.
+    Silent {
+        /// Since when.
+        since: Timestamp,
+    },
     /// The holder said no. It is owed all the same.
     Refused {
         /// When.
@@ -97,7 +102,6 @@ pub enum Event {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "an action lives for one call")]
 pub enum Action {
     /// Send a notice, with its publisher's certificate. Report [`Event::Answered`] or [`Event::DeliveryFailed`].
     DeliverNotice {
@@ -131,7 +135,7 @@ pub enum Action {
 struct Obligation {
     standing: Standing,
     n_failures: u32,
-    retry_at: Timestamp,
+    retry: Retry,
     sent_at: Option<Timestamp>,
 }
 
@@ -189,9 +193,9 @@ impl Delivery {
                 self.peers.entry(peer).or_default();
                 // A new connection is news: what waited for the next try is tried now.
                 self.each_open(&peer, |obligation| {
-                    if obligation.standing == Standing::Open {
+                    if matches!(obligation.standing, Standing::Open | Standing::Silent { .. }) {
                         obligation.n_failures = 0;
-                        obligation.retry_at = now;
+                        obligation.retry = Retry::after(now, Duration(0));
                     }
                 });
                 self.send(now, &peer, &mut actions);
@@ -204,7 +208,7 @@ impl Delivery {
             Event::AcknowledgementReceived { acknowledgement } => {
                 self.acknowledged(now, acknowledgement, &mut actions);
             }
-            Event::DeliveryFailed { peer, notice } => self.failed(now, peer, notice, BACKOFF),
+            Event::DeliveryFailed { peer, notice } => self.silent(now, peer, notice, &mut actions),
             Event::Tick => self.tick(now, &mut actions),
         }
         actions
@@ -221,7 +225,12 @@ impl Delivery {
                 owed.closed.insert(notice, at);
             }
             standing if !owed.closed.contains_key(&notice) => {
-                let obligation = Obligation { standing, n_failures: 0, retry_at: Timestamp(0), sent_at: None };
+                let obligation = Obligation {
+                    standing,
+                    n_failures: 0,
+                    retry: Retry::after(Timestamp(0), Duration(0)),
+                    sent_at: None,
+                };
                 owed.open.insert(notice, obligation);
             }
             // Once closed, always closed.
@@ -255,7 +264,7 @@ impl Delivery {
                 // The word of someone else, or for something else, closes what it closes, and not this.
                 let is_it = word.value().notice == notice && *word.signer() == peer;
                 if !is_it {
-                    self.failed(now, peer, notice, BACKOFF);
+                    self.silent(now, peer, notice, actions);
                 }
                 self.acknowledged(now, word, actions);
             }
@@ -265,12 +274,12 @@ impl Delivery {
             NoticeResponse::Busy { retry_after_ms } => {
                 self.failed(now, peer, notice, BACKOFF);
                 if let Some(obligation) = self.open(&peer, &notice) {
-                    let asked = now.plus(Duration(retry_after_ms));
-                    obligation.retry_at = obligation.retry_at.max(asked);
+                    let asked = Retry::after(now, Duration(retry_after_ms));
+                    obligation.retry = obligation.retry.or_later(asked);
                 }
             }
             NoticeResponse::Accepted | NoticeResponse::Unknown(_) => {
-                self.failed(now, peer, notice, BACKOFF);
+                self.silent(now, peer, notice, actions);
             }
         }
     }
@@ -299,12 +308,24 @@ impl Delivery {
         self.failed(now, holder, notice, REFUSED);
     }
 
+    /// Nothing that counts came back. The first time is written down: it is since when the holder is silent.
+    fn silent(&mut self, now: Timestamp, holder: NodeId, notice: Cid, actions: &mut Vec<Action>) {
+        if let Some(obligation) = self.open(&holder, &notice)
+            && obligation.standing == Standing::Open
+        {
+            let standing = Standing::Silent { since: now };
+            obligation.standing = standing.clone();
+            actions.push(Action::Record { notice, holder, standing, acknowledgement: None });
+        }
+        self.failed(now, holder, notice, BACKOFF);
+    }
+
     fn failed(&mut self, now: Timestamp, holder: NodeId, notice: Cid, backoff: Backoff) {
         self.land(&holder, &notice);
         let mut random = self.random.child();
         if let Some(obligation) = self.open(&holder, &notice) {
             obligation.n_failures = obligation.n_failures.saturating_add(1);
-            obligation.retry_at = now.plus(backoff.after(obligation.n_failures, &mut random));
+            obligation.retry = Retry::after(now, backoff.after(obligation.n_failures, &mut random));
         }
     }
 
@@ -317,7 +338,7 @@ impl Delivery {
                 .map(|(notice, _)| *notice)
                 .collect();
             for notice in late {
-                self.failed(now, peer, notice, BACKOFF);
+                self.silent(now, peer, notice, actions);
             }
             self.send(now, &peer, actions);
         }
@@ -334,7 +355,7 @@ impl Delivery {
                 break;
             }
             let is_free = obligation.sent_at.is_none();
-            if is_free && is_due(obligation.retry_at, REFUSED.longest, now) {
+            if is_free && obligation.retry.is_due(now) {
                 obligation.sent_at = Some(now);
                 *n_in_flight += 1;
                 actions.push(Action::DeliverNotice { peer: *peer, notice: *notice });

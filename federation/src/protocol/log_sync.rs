@@ -13,13 +13,19 @@
 //! from a log in quarantine, and what is held stays.
 //!
 //! **How it stays alive.** One request at a time for a publisher, few at a time to a peer; a peer that fails waits longer
-//! each time for that publisher only, and another one is asked. So a silent peer costs each publisher one timeout, and a
-//! poisoned log costs the others nothing. Every few seconds heads are exchanged with one peer at random (anti-entropy),
-//! so what gossip loses arrives anyway, also from a publisher that is long gone.
+//! each time for that publisher only, and another one is asked; while another one offers the same, a silent peer is
+//! waited for only a few seconds. So a silent peer costs each publisher little, and a poisoned log costs the others
+//! nothing. Whoever passes gossip on need not hold the log, and is not held to it.
+//!
+//! **How news gets around.** By gossip, as it is published. What had to be asked for is told to a few peers at once, and
+//! by them to a few. Every few seconds a summary of the heads is exchanged with one peer at random (anti-entropy), so
+//! what all this loses arrives anyway, also from a publisher that is long gone; its size does not follow the number of
+//! publishers.
 //!
 //! **Time.** Nothing in a log is ordered by a clock. A certificate whose time is over still vouches for the log here: a
 //! retraction must spread when its publisher has left. Whom we talk to is another question ([`super::Admission`]).
 
+mod exchange;
 mod judge;
 mod publisher;
 mod schedule;
@@ -28,7 +34,7 @@ mod serve;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_core::identity::{NodeId, Signed};
-use plumb_core::log::{SignedCheckpoint, leaf_hash};
+use plumb_core::log::{Hash, SignedCheckpoint, leaf_hash};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::trust::{Certificate, Roots};
 
@@ -37,8 +43,9 @@ use crate::wire::gossip::Gossip;
 use crate::wire::log::{Fork, Head, Heads, LogRequest, LogResponse, public_origin};
 use crate::wire::log_state::LogState;
 
+pub use exchange::HEADS_NAMED_MAX;
 use publisher::{Judged, Log};
-pub use serve::page;
+pub use serve::{page, page_from};
 
 /// Most logs that are followed. A federation has hundreds of nodes; past the bound new publishers are not taken up.
 pub const PUBLISHERS_MAX: usize = 4096;
@@ -55,7 +62,8 @@ pub const REQUEST_TIMEOUT: Duration = Duration::seconds(30);
 /// How often heads are exchanged with a random peer, give or take a quarter.
 pub const HEADS_EVERY: Duration = Duration::seconds(10);
 
-/// How many random peers hear at once that our own log grew, beside the gossip.
+/// How many random peers hear at once that our own log grew, beside the gossip, or that another's was brought up to date
+/// by asking.
 pub const PUSH_FANOUT: usize = 3;
 
 /// How long a publisher under a root that is not pinned here is not asked about again.
@@ -110,6 +118,11 @@ pub enum Event {
     Published {
         /// The new entries.
         entries: Vec<Vec<u8>>,
+        /// The head with them.
+        checkpoint: SignedCheckpoint,
+    },
+    /// Witnesses cosigned our own head: it is the same head, with more signatures.
+    Cosigned {
         /// The head with them.
         checkpoint: SignedCheckpoint,
     },
@@ -226,6 +239,16 @@ pub enum Fault {
 #[derive(Clone, Debug, Default)]
 struct Peer {
     n_in_flight: usize,
+    /// The summary that it has not answered yet.
+    summarised: Option<exchange::Summarised>,
+}
+
+/// Which two histories a fork shows, whichever of them comes first.
+type ForkId = (NodeId, u64, Hash, Hash);
+
+fn fork_id(fork: &Fork) -> ForkId {
+    let (a, b) = (fork.a.root, fork.b.root);
+    (fork.publisher, fork.size, a.min(b), a.max(b))
 }
 
 /// Follows the logs. One for the whole node.
@@ -236,6 +259,10 @@ pub struct LogSync {
     logs: BTreeMap<NodeId, Log>,
     /// Publishers of which some peer offers more than we hold.
     wanted: BTreeSet<NodeId>,
+    /// Forks that an operator has decided on. They convict nobody a second time.
+    decided: BTreeSet<ForkId>,
+    /// Heads of our own log whose entries an operator has given up, by size and root.
+    given_up: BTreeSet<(u64, Hash)>,
     peers: BTreeMap<NodeId, Peer>,
     next_heads_at: Timestamp,
     random: Random,
@@ -262,7 +289,39 @@ impl LogSync {
         let mut random = Random::from_seed(seed);
         // Nodes that start together do not all exchange heads at the same moment.
         let next_heads_at = now.plus(Duration(random.below(HEADS_EVERY.0)));
-        LogSync { own, roots, logs, wanted: BTreeSet::new(), peers: BTreeMap::new(), next_heads_at, random }
+        LogSync {
+            own,
+            roots,
+            logs,
+            wanted: BTreeSet::new(),
+            decided: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            peers: BTreeMap::new(),
+            next_heads_at,
+            random,
+        }
+    }
+
+    /// An operator has given up the entries that only this head of our own log speaks for: nobody has them any more. It is
+    /// not waited for, and held against nobody here. Also to be told at each start.
+    pub fn give_up(&mut self, checkpoint: &SignedCheckpoint) {
+        let head = checkpoint.checkpoint();
+        self.given_up.insert((head.size, head.root));
+    }
+
+    /// An operator has decided on this fork: it convicts nobody any more, and its publisher is in quarantine for it no
+    /// longer. Its log is followed again from where it is held; should it not continue that, a new fork is proved.
+    pub fn decide(&mut self, fork: &Fork) {
+        self.pass_over(fork);
+        let publisher = fork.publisher;
+        if let Some(log) = self.logs.get_mut(&publisher) {
+            log.end_quarantine();
+        }
+    }
+
+    /// A fork that was decided on before this start.
+    pub fn pass_over(&mut self, fork: &Fork) {
+        self.decided.insert(fork_id(fork));
     }
 
     /// How many entries of a publisher's log are stored.
@@ -276,6 +335,12 @@ impl LogSync {
         self.logs.get(publisher)?.state(*publisher)
     }
 
+    /// How many logs are known of, candidates among them. It is bounded: see [`PUBLISHERS_MAX`] and
+    /// [`CANDIDATES_PER_PEER_MAX`].
+    pub fn n_known(&self) -> usize {
+        self.logs.len()
+    }
+
     /// The publishers that are followed, without those of which no certificate was seen.
     pub fn publishers(&self) -> impl Iterator<Item = &NodeId> {
         let known = |(id, log): (_, &Log)| log.certificate.is_some().then_some(id);
@@ -287,8 +352,7 @@ impl LogSync {
         self.logs.get(publisher)?.fork.as_ref()
     }
 
-    /// What we hold, for a hello and for a peer that sent its heads. With more logs than a message takes, each call gives
-    /// another part of them.
+    /// All heads that we hold. With more logs than a message takes, each call gives another part of them.
     pub fn heads(&mut self) -> Heads {
         let mut heads = Heads::default();
         let shown = |(id, log): (&NodeId, &Log)| Some((*id, log.head()?.clone()));
@@ -316,16 +380,34 @@ impl LogSync {
 
     /// Takes one event. The actions are to be performed in order.
     pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Action> {
+        let concern = schedule::Concern::of(&event);
         let mut actions = match event {
             Event::PeerAdmitted { peer, heads } => {
                 self.peers.entry(peer).or_default();
-                self.heads_received(now, peer, heads, Vec::new())
+                // It is here under a certificate that is in order, whatever was made of an older one of it.
+                if let Some(log) = self.logs.get_mut(&peer) {
+                    log.ignored_until = None;
+                }
+                // A hello that names as many logs as it may comes from a node that may hold more.
+                let is_cut = HEADS_NAMED_MAX <= heads.len();
+                let mut actions = self.heads_received(now, peer, heads, Vec::new());
+                if is_cut {
+                    let request = self.exchange(&peer);
+                    actions.push(Action::SendHeads { peer, request });
+                }
+                actions
             }
             Event::PeerLost { peer } => {
                 self.peer_lost(&peer);
                 Vec::new()
             }
-            Event::HeadsReceived { peer, heads } => self.heads_received(now, peer, heads.heads, heads.forks),
+            Event::HeadsReceived { peer, heads } => {
+                let mut returned = Vec::new();
+                self.return_heads(peer, &heads.heads, &mut returned);
+                let mut actions = self.heads_received(now, peer, heads.heads, heads.forks);
+                actions.extend(returned);
+                actions
+            }
             Event::EntriesReceived { peer, publisher, response } => self.answered(now, peer, publisher, response),
             Event::RequestFailed { peer, publisher } => {
                 self.request_failed(now, &peer, &publisher);
@@ -333,10 +415,14 @@ impl LogSync {
             }
             Event::GossipReceived { peer, gossip } => self.gossip_received(now, peer, gossip),
             Event::Published { entries, checkpoint } => self.published(entries, checkpoint),
-            Event::Stored { publisher, size } => {
-                self.stored(&publisher, size);
+            Event::Cosigned { checkpoint } => {
+                let own = self.own;
+                if let Some(log) = self.logs.get_mut(&own) {
+                    log.cosigned(checkpoint);
+                }
                 Vec::new()
             }
+            Event::Stored { publisher, size } => self.stored(&publisher, size),
             Event::StoreFailed { publisher } => {
                 self.store_failed(now, &publisher);
                 Vec::new()
@@ -348,7 +434,7 @@ impl LogSync {
             }
             Event::Tick => self.tick(now),
         };
-        self.ask(now, &mut actions);
+        self.ask(now, concern, &mut actions);
         actions
     }
 
@@ -380,27 +466,43 @@ impl LogSync {
                 certificate,
             }));
         }
-        let mut peers: Vec<NodeId> = self.peers.keys().copied().collect();
-        self.rotate(&mut peers);
-        let head = Head { publisher: own, checkpoint };
-        actions.extend(peers.into_iter().take(PUSH_FANOUT).map(|peer| {
-            let heads = Heads { heads: vec![head.clone()], forks: Vec::new() };
-            let request = LogRequest::Heads(heads);
-            Action::SendHeads { peer, request }
-        }));
+        actions.extend(self.push(Head { publisher: own, checkpoint }));
         actions
     }
 
-    fn stored(&mut self, publisher: &NodeId, size: u64) {
-        let Some(log) = self.logs.get_mut(publisher) else {
-            return;
+    /// Tells a few peers at once what is news here.
+    fn push(&mut self, head: Head) -> Vec<Action> {
+        let mut peers: Vec<NodeId> = self.peers.keys().copied().collect();
+        self.rotate(&mut peers);
+        let push = |peer| {
+            let heads = Heads { heads: vec![head.clone()], forks: Vec::new() };
+            let request = LogRequest::Heads(heads);
+            Action::SendHeads { peer, request }
         };
-        if let Some(next) = log.pending.take_if(|next| next.range.size() == size) {
-            log.take_up(next.range, next.checkpoint, next.proof, next.certificate);
-            log.forget_offers_within_reach();
-            if log.offers.is_empty() {
-                self.wanted.remove(publisher);
+        peers.into_iter().take(PUSH_FANOUT).map(push).collect()
+    }
+
+    fn stored(&mut self, publisher: &NodeId, size: u64) -> Vec<Action> {
+        let Some(log) = self.logs.get_mut(publisher) else {
+            return Vec::new();
+        };
+        let Some(next) = log.pending.take_if(|next| next.range.size() == size) else {
+            return Vec::new();
+        };
+        log.take_up(next.range, next.checkpoint, next.proof, next.certificate);
+        log.forget_offers_within_reach();
+        if log.offers.is_empty() {
+            self.wanted.remove(publisher);
+        }
+        // What gossip brought, gossip passes on. What had to be asked for may be missing in the neighbourhood, too, as
+        // after a partition: it is passed on as a rumour, from each who takes it up to a few, so it gets around in as
+        // many steps as the logarithm of the number of nodes, and not at the pace of the exchanges.
+        match log.head().filter(|_| log.is_news).cloned() {
+            Some(checkpoint) => {
+                log.is_news = false;
+                self.push(Head { publisher: *publisher, checkpoint })
             }
+            None => Vec::new(),
         }
     }
 }

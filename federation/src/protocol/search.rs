@@ -8,6 +8,12 @@
 //! asker may read. A peer that is late is reported as late and never waited for; one whose statistics are impossible or
 //! whose scores are not those of its chunks is reported as invalid and left out. A peer that is not there for the second
 //! phase has counted in the statistics; that shifts scores a little, alike for everybody, and never their truth.
+//!
+//! A peer that denies the first question may still answer the second: it withholds its statistics. What it gives keeps
+//! its own order, is scored again here, and is fused by rank. A peer that takes longer than it usually does is asked a
+//! second time, once in each phase, and whichever answer comes first counts.
+
+mod asked;
 
 use std::collections::BTreeMap;
 
@@ -15,10 +21,12 @@ use plumb_core::identity::NodeId;
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::{Query, TermStats};
 
+use super::Patience;
 use crate::wire::WireError;
 use crate::wire::search::{
-    DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits,
+    DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits, rescore,
 };
+use asked::{Asked, Progress};
 
 /// Most peers that one question goes to. What is asked of more is not asked.
 pub const PEERS_MAX: usize = 64;
@@ -45,7 +53,7 @@ pub enum Event {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Ask a peer. Report [`Event::Answered`] or [`Event::Unreachable`].
+    /// Ask a peer. Report [`Event::Answered`] or [`Event::Unreachable`], once for each time that it is asked.
     Ask {
         /// Whom.
         peer: NodeId,
@@ -61,6 +69,11 @@ pub enum Action {
 pub enum PeerState {
     /// Its hits are in the result.
     Answered,
+    /// Its hits are in the result, and its statistics are not.
+    FusedByRank {
+        /// Why it withholds them, in its words.
+        reason: String,
+    },
     /// It does not answer us.
     Denied {
         /// Why, in its words.
@@ -75,10 +88,12 @@ pub enum PeerState {
     TimedOut,
     /// It was not there.
     Unreachable,
-    /// It answered what cannot be.
+    /// It answered what cannot be. Nothing of it is in the result.
     Invalid {
         /// What is wrong with it.
         reason: String,
+        /// So many hits of it were dropped.
+        n_dropped: usize,
     },
 }
 
@@ -89,17 +104,10 @@ pub struct Outcome {
     pub stats: TermStats,
     /// The hits of each peer that answered. The scores are checked.
     pub hits: BTreeMap<NodeId, Vec<Hit>>,
+    /// The hits of each peer that withheld its statistics, in its order. The scores are ours.
+    pub by_rank: BTreeMap<NodeId, Vec<Hit>>,
     /// What became of each peer that was asked.
     pub coverage: BTreeMap<NodeId, PeerState>,
-}
-
-/// How far one peer is.
-#[derive(Clone, Debug)]
-enum Progress {
-    Statistics,
-    Counted,
-    Hits,
-    Done(PeerState),
 }
 
 /// One question on its way.
@@ -113,8 +121,11 @@ pub struct FederatedSearch {
     deadline: Timestamp,
     is_second_phase: bool,
     is_finished: bool,
-    progress: BTreeMap<NodeId, Progress>,
+    /// What everybody is asked in the phase that is on.
+    request: SearchRequest,
+    peers: BTreeMap<NodeId, Asked>,
     hits: BTreeMap<NodeId, Vec<Hit>>,
+    by_rank: BTreeMap<NodeId, Vec<Hit>>,
 }
 
 impl FederatedSearch {
@@ -125,14 +136,15 @@ impl FederatedSearch {
         query: Query,
         own: TermStats,
         k: u32,
-        peers: impl IntoIterator<Item = NodeId>,
+        peers: impl IntoIterator<Item = (NodeId, Patience)>,
         now: Timestamp,
         deadline_ms: u32,
     ) -> Result<(FederatedSearch, Vec<Action>), WireError> {
         let asked = StatisticsAsked::new(id, &query.text, deadline_ms)?;
         own.check(query.terms.len()).map_err(|e| WireError::Statistics(e.to_string()))?;
         let wait = u64::from(deadline_ms.min(DEADLINE_MS_MAX));
-        let progress = peers.into_iter().map(|peer| (peer, Progress::Statistics));
+        let request = SearchRequest::Statistics(asked);
+        let peers = peers.into_iter().map(|(peer, patience)| (peer, Asked::new(patience, now)));
         let mut search = FederatedSearch {
             id,
             query,
@@ -142,23 +154,24 @@ impl FederatedSearch {
             deadline: now.plus(Duration(wait)),
             is_second_phase: false,
             is_finished: false,
-            progress: progress.take(PEERS_MAX).collect(),
+            request,
+            peers: peers.take(PEERS_MAX).collect(),
             hits: BTreeMap::new(),
+            by_rank: BTreeMap::new(),
         };
-        let request = SearchRequest::Statistics(asked);
-        let ask = |peer: &NodeId| Action::Ask { peer: *peer, request: request.clone() };
-        let mut actions: Vec<Action> = search.progress.keys().map(ask).collect();
+        let ask = |peer: &NodeId| Action::Ask { peer: *peer, request: search.request.clone() };
+        let mut actions: Vec<Action> = search.peers.keys().map(ask).collect();
         search.go_on(now, &mut actions);
         Ok((search, actions))
     }
 
     /// When the next [`Event::Tick`] is needed; none once it is finished.
     pub fn wake_at(&self) -> Option<Timestamp> {
-        match (self.is_finished, self.is_second_phase) {
-            (true, _) => None,
-            (false, true) => Some(self.deadline),
-            (false, false) => Some(self.second_phase_at),
+        if self.is_finished {
+            return None;
         }
+        let end = if self.is_second_phase { self.deadline } else { self.second_phase_at };
+        self.peers.values().filter_map(Asked::wake_at).chain([end]).min()
     }
 
     /// Takes one event.
@@ -171,7 +184,11 @@ impl FederatedSearch {
         if now < self.deadline {
             match event {
                 Event::Answered { peer, response } => self.answered(peer, response),
-                Event::Unreachable { peer } => self.done(peer, PeerState::Unreachable),
+                Event::Unreachable { peer } => {
+                    if self.peers.get_mut(&peer).is_some_and(Asked::came_back_empty) {
+                        self.done(peer, PeerState::Unreachable);
+                    }
+                }
                 Event::Tick => {}
             }
         }
@@ -180,32 +197,42 @@ impl FederatedSearch {
     }
 
     fn answered(&mut self, peer: NodeId, response: Result<SearchResponse, WireError>) {
-        let invalid =
-            |error: &dyn std::error::Error| PeerState::Invalid { reason: crate::wire::reason(&error.to_string()) };
+        let invalid = |error: &dyn std::error::Error, n_dropped: usize| PeerState::Invalid {
+            reason: crate::wire::reason(&error.to_string()),
+            n_dropped,
+        };
+        let Some(asked) = self.peers.get_mut(&peer) else { return };
+        asked.came_back();
         let response = match response {
             Ok(response) => response,
-            Err(error) => return self.done(peer, invalid(&error)),
+            Err(error) => return self.done(peer, invalid(&error, 0)),
         };
         if let Some(found) = response.id().filter(|found| *found != self.id) {
             let expected = self.id;
-            return self.done(peer, invalid(&WireError::Request { expected, found }));
+            return self.done(peer, invalid(&WireError::Request { expected, found }, 0));
         }
-        let at = self.progress.get(&peer).cloned();
-        match (at, response) {
-            (Some(Progress::Statistics), SearchResponse::Statistics { stats, .. }) => match self.stats.merge(&stats) {
-                Ok(()) => {
-                    self.progress.insert(peer, Progress::Counted);
-                }
-                Err(error) => self.done(peer, invalid(&error)),
+        match (asked.progress.clone(), response) {
+            (Progress::Statistics, SearchResponse::Statistics { stats, .. }) => match self.stats.merge(&stats) {
+                Ok(()) => asked.progress = Progress::Counted,
+                Err(error) => self.done(peer, invalid(&error, 0)),
             },
-            (Some(Progress::Hits), SearchResponse::Hits { hits, .. }) => {
-                match check_hits(&hits, &self.query, &self.stats, self.k) {
-                    Ok(()) => {
+            (Progress::Statistics, SearchResponse::Denied { reason, .. }) => {
+                asked.progress = Progress::Withheld { reason };
+            }
+            (Progress::Hits { withheld }, SearchResponse::Hits { hits, .. }) => {
+                let n = hits.len();
+                let checked = match withheld {
+                    None => check_hits(&hits, &self.query, &self.stats, self.k).map(|()| {
                         self.hits.insert(peer, hits);
-                        self.done(peer, PeerState::Answered);
-                    }
-                    Err(error) => self.done(peer, invalid(&error)),
-                }
+                        PeerState::Answered
+                    }),
+                    Some(reason) => rescore(hits, &self.query, &self.stats, self.k).map(|hits| {
+                        self.by_rank.insert(peer, hits);
+                        PeerState::FusedByRank { reason }
+                    }),
+                };
+                let state = checked.unwrap_or_else(|error| invalid(&error, n));
+                self.done(peer, state);
             }
             (_, SearchResponse::Denied { reason, .. }) => {
                 self.done(peer, PeerState::Denied { reason });
@@ -214,7 +241,10 @@ impl FederatedSearch {
                 self.done(peer, PeerState::Busy { retry_after_ms });
             }
             (_, SearchResponse::Unknown(unknown)) => {
-                self.done(peer, invalid(&WireError::Kind(unknown.kind)));
+                self.done(peer, invalid(&WireError::Kind(unknown.kind), 0));
+            }
+            (_, SearchResponse::Summary { .. }) => {
+                self.done(peer, invalid(&WireError::Kind("summary".to_string()), 0));
             }
             // The second copy of an answer, or one from before the phase changed.
             (_, SearchResponse::Statistics { .. } | SearchResponse::Hits { .. }) => {}
@@ -223,62 +253,55 @@ impl FederatedSearch {
 
     /// The first word about a peer stands.
     fn done(&mut self, peer: NodeId, state: PeerState) {
-        if let Some(progress) = self.progress.get_mut(&peer)
-            && !matches!(progress, Progress::Done(_))
-        {
-            *progress = Progress::Done(state);
+        if let Some(asked) = self.peers.get_mut(&peer) {
+            asked.done(state);
         }
     }
 
     fn go_on(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        let waits = |p: &Progress| matches!(p, Progress::Statistics);
-        let is_counted = !self.progress.values().any(waits);
+        for (peer, asked) in &mut self.peers {
+            if asked.is_given_up(now) {
+                asked.done(PeerState::TimedOut);
+            } else if asked.hedge(now) {
+                actions.push(Action::Ask { peer: *peer, request: self.request.clone() });
+            }
+        }
+        let is_counted = !self.peers.values().any(|asked| matches!(asked.progress, Progress::Statistics));
         if !self.is_second_phase && (is_counted || self.second_phase_at <= now) {
             self.is_second_phase = true;
             self.ask_for_hits(now, actions);
         }
-        let is_done = |p: &Progress| matches!(p, Progress::Done(_));
-        if self.deadline <= now || self.progress.values().all(is_done) {
+        if self.deadline <= now || self.peers.values().all(Asked::is_done) {
             self.finish(actions);
         }
     }
 
     fn ask_for_hits(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
         let left = u32::try_from(self.deadline.since(now).0).unwrap_or(DEADLINE_MS_MAX);
-        let request = SearchRequest::Hits(HitsAsked {
+        self.request = SearchRequest::Hits(HitsAsked {
             id: self.id,
             query: self.query.clone(),
             stats: self.stats.clone(),
             k: self.k,
             deadline_ms: left,
+            assertion: None,
         });
-        for (peer, progress) in &mut self.progress {
-            match progress {
-                Progress::Counted => {
-                    *progress = Progress::Hits;
-                    let request = request.clone();
-                    actions.push(Action::Ask { peer: *peer, request });
-                }
-                // Its documents are not in the statistics, so it cannot be asked for hits any more.
-                Progress::Statistics => *progress = Progress::Done(PeerState::TimedOut),
-                Progress::Hits | Progress::Done(_) => {}
+        for (peer, asked) in &mut self.peers {
+            if asked.ask_for_hits(now) {
+                actions.push(Action::Ask { peer: *peer, request: self.request.clone() });
             }
         }
     }
 
     fn finish(&mut self, actions: &mut Vec<Action>) {
         self.is_finished = true;
-        let state = |(peer, progress): (&NodeId, &Progress)| {
-            let state = match progress {
-                Progress::Done(state) => state.clone(),
-                Progress::Statistics | Progress::Counted | Progress::Hits => PeerState::TimedOut,
-            };
-            (*peer, state)
-        };
+        // Hedges of the moment in which it ends would be answered to nobody.
+        actions.retain(|action| !matches!(action, Action::Ask { .. }));
         actions.push(Action::Finish(Outcome {
             stats: self.stats.clone(),
             hits: std::mem::take(&mut self.hits),
-            coverage: self.progress.iter().map(state).collect(),
+            by_rank: std::mem::take(&mut self.by_rank),
+            coverage: self.peers.iter().map(|(peer, asked)| (*peer, asked.outcome())).collect(),
         }));
     }
 }

@@ -1,24 +1,27 @@
 //! How simulated nodes lie.
 //!
-//! A liar runs the honest machines, and changes what they send.
+//! A liar runs the honest machines, and changes what they send, or says more than they do.
 
 use plumb_core::content::RawBlock;
-use plumb_core::identity::{NodeId, Signed};
+use plumb_core::identity::{NodeId, SecretKey, Signed};
 use plumb_core::log::{Checkpoint, Hash, consistency_proof, leaf_hash, root_of};
 use plumb_core::notice::{Acknowledgement, Notice};
 
 use super::node::{Behaviour, Node};
-use super::packet::Message;
+use super::packet::{About, Message, Packet};
 use crate::wire::gossip::Gossip;
 use crate::wire::log::{Head, Heads, LogRequest, LogResponse, Page, public_origin};
 use crate::wire::log_entry::LogEntry;
 use crate::wire::notice::NoticeResponse;
 
+/// Messages that a flooder sends to each neighbour with every tick.
+const FLOOD: usize = 3;
+
 /// The history that an equivocator shows to the other half of its neighbours: its first entry since it began to lie is
 /// another one.
 pub(super) struct OtherFace {
-    pub(super) entries: Vec<Vec<u8>>,
-    leaves: Vec<Hash>,
+    entries: Vec<Vec<u8>>,
+    pub(super) leaves: Vec<Hash>,
 }
 
 /// Whether a node lies now.
@@ -31,7 +34,7 @@ pub(super) fn other_face(node: &Node) -> Option<OtherFace> {
     if node.behaviour != Behaviour::Equivocator {
         return None;
     }
-    let mut entries = node.disk.entries(&node.id).to_vec();
+    let mut entries: Vec<Vec<u8>> = node.disk.entries(&node.id).iter().map(|leaf| leaf.bytes.clone()).collect();
     let differs = entries.get_mut(node.lies_from?)?;
     let cid = RawBlock::raw(differs.clone()).cid;
     *differs = LogEntry::Bundle { cid }.encode();
@@ -39,27 +42,77 @@ pub(super) fn other_face(node: &Node) -> Option<OtherFace> {
     Some(OtherFace { entries, leaves })
 }
 
-/// What a liar says of its own accord.
-pub(super) fn unprompted(node: &mut Node) -> Option<Message> {
-    if node.behaviour != Behaviour::Forger || !is_lying(node) || !node.random.chance(100) {
-        return None;
+/// Whether a node publishes and passes on gossip as its machines say.
+pub(super) fn gossips(node: &Node) -> bool {
+    // Who shows two histories shows them in answers; who withholds passes nothing on.
+    let silent = matches!(node.behaviour, Behaviour::Equivocator | Behaviour::Withholder);
+    !(silent && is_lying(node))
+}
+
+/// Whether a node keeps what it hears, to say it again.
+pub(super) fn records(node: &Node) -> bool {
+    matches!(node.behaviour, Behaviour::Replayer | Behaviour::Flooder)
+}
+
+/// What a liar says of its own accord, to all its neighbours.
+pub(super) fn unprompted(node: &mut Node) -> Vec<Packet> {
+    if !is_lying(node) {
+        return Vec::new();
     }
-    let others: Vec<NodeId> = node.disk.sizes().map(|(id, _)| *id).filter(|id| *id != node.id).collect();
+    match node.behaviour {
+        Behaviour::Forger if node.random.chance(100) => invention(node).map(|lie| lie.pack()).into_iter().collect(),
+        Behaviour::Flooder => (0..FLOOD).filter_map(|_| flood(node)).collect(),
+        Behaviour::Replayer => repeated(node).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Garbage, a publisher that does not exist, or something old.
+fn flood(node: &mut Node) -> Option<Packet> {
+    match node.random.below(8) {
+        0..=2 => {
+            let n_bytes = node.random.below(400);
+            let bytes = (0..n_bytes).map(|_| node.random.number().to_le_bytes()[0]).collect();
+            Some(Packet::new(About::Gossip, bytes))
+        }
+        3 => {
+            let mut seed = [0; 32];
+            seed[..8].copy_from_slice(&node.random.number().to_le_bytes());
+            let key = SecretKey::from_seed(seed);
+            let publisher = key.public();
+            let (origin, size) = (public_origin(&publisher).ok()?, 1 + node.random.below(1000));
+            let checkpoint = Checkpoint { origin, size, root: leaf_hash(b"made up") }.sign(&key);
+            let heads = vec![Head { publisher, checkpoint }];
+            Some(Message::LogRequest(LogRequest::Heads(Heads { heads, forks: Vec::new() })).pack())
+        }
+        _ => repeated(node),
+    }
+}
+
+/// Something that was said before and can be said without being asked.
+fn repeated(node: &mut Node) -> Option<Packet> {
+    let old: Vec<Packet> = node.tape.iter().filter(|packet| !packet.is_answer()).cloned().collect();
+    node.random.pick(&old).cloned()
+}
+
+/// A next entry of somebody's log.
+fn invention(node: &mut Node) -> Option<Message> {
+    let others: Vec<NodeId> = node.disk.logs().map(|log| log.publisher).filter(|id| *id != node.id).collect();
     let publisher = *node.random.pick(&others)?;
-    let index = node.disk.entries(&publisher).len() as u64;
+    let index = node.disk.size(&publisher);
     Some(Message::Gossip(Gossip {
         publisher,
         index,
         entry: invented(node, publisher)?,
         checkpoint: forged_head(node, publisher, index + 1)?.checkpoint,
-        certificate: node.disk.state(&publisher).ok()??.certificate,
+        certificate: node.disk.state(&publisher)?.certificate.clone(),
     }))
 }
 
 /// The newest entry of a liar's own log, said to all although it is convicted.
 pub(super) fn insistence(node: &Node) -> Option<Message> {
-    let state = node.disk.state(&node.id).ok()??;
-    let entry = node.disk.entries(&node.id).last()?.clone();
+    let state = node.disk.state(&node.id)?.clone();
+    let entry = node.disk.entries(&node.id).last()?.bytes.clone();
     Some(Message::Gossip(Gossip {
         publisher: node.id,
         index: state.range.size().checked_sub(1)?,
@@ -69,17 +122,32 @@ pub(super) fn insistence(node: &Node) -> Option<Message> {
     }))
 }
 
-/// What a node sends in place of what its machines would have it send.
-pub(super) fn outgoing(node: &mut Node, to: &NodeId, message: Message) -> Message {
+/// What a node sends in place of what its machines would have it send, if anything.
+pub(super) fn outgoing(node: &mut Node, to: &NodeId, message: Message) -> Option<Packet> {
     if !is_lying(node) {
-        return message;
+        return Some(message.pack());
     }
     let lie = match node.behaviour {
-        Behaviour::Honest => None,
+        Behaviour::Honest | Behaviour::Flooder => None,
         Behaviour::Forger => forged(node, message.clone()),
         Behaviour::Equivocator => two_faced(node, to, message.clone()),
+        Behaviour::Withholder => match message {
+            Message::LogResponse { publisher: Some(publisher), .. } if node.random.chance(500) => {
+                let response = LogResponse::Missing { publisher };
+                Some(Message::LogResponse { publisher: Some(publisher), response })
+            }
+            Message::LogResponse { publisher: Some(_), .. } | Message::NoticeResponse { .. } => return None,
+            _ => None,
+        },
+        Behaviour::Replayer => {
+            let answer = message.pack();
+            let is_like = |old: &&Packet| answer.is_answer() && old.about == answer.about;
+            let old: Vec<Packet> = node.tape.iter().filter(is_like).cloned().collect();
+            let old = node.random.pick(&old).filter(|_| node.random.clone().chance(500)).cloned();
+            return Some(old.map_or(answer.clone(), |old| old.about(answer.about)));
+        }
     };
-    lie.unwrap_or(message)
+    Some(lie.unwrap_or(message).pack())
 }
 
 /// A forger has heads, pages, and acknowledgements of its own making.
@@ -96,12 +164,12 @@ fn forged(node: &mut Node, message: Message) -> Option<Message> {
             };
             Message::LogResponse { publisher, response }
         }
-        Message::NoticeResponse { notice, response } => {
+        Message::NoticeResponse { about, response } => {
             let response = match response {
                 NoticeResponse::Acknowledged(word) => forged_word(node, &word)?,
                 other => other,
             };
-            Message::NoticeResponse { notice, response }
+            Message::NoticeResponse { about, response }
         }
         other @ (Message::LogRequest(_) | Message::NoticeRequest(_) | Message::Gossip(_)) => other,
     })
@@ -146,15 +214,14 @@ fn forged_page(node: &mut Node, mut page: Page) -> Option<Page> {
 
 /// A notice in the name of another.
 fn invented(node: &Node, publisher: NodeId) -> Option<Vec<u8>> {
-    let notice = node.disk.notices.values().next()?;
+    let notice = node.disk.shelf.notices().first()?;
     let notice = Notice { publisher, ..notice.value().clone() };
     Some(LogEntry::Notice(Signed::seal(notice, &node.key).ok()?).encode())
 }
 
 /// The word of another, under the forger's own key.
 fn forged_word(node: &Node, word: &Signed<Acknowledgement>) -> Option<NoticeResponse> {
-    let (by, _) = node.disk.sizes().find(|(id, _)| **id != node.id)?;
-    let by = *by;
+    let by = node.disk.logs().map(|log| log.publisher).find(|id| *id != node.id)?;
     let forged = Acknowledgement { by, ..word.value().clone() };
     Some(NoticeResponse::Acknowledged(Signed::seal(forged, &node.key).ok()?))
 }
@@ -177,6 +244,10 @@ fn two_faced(node: &Node, to: &NodeId, message: Message) -> Option<Message> {
     };
     Some(match message {
         Message::LogRequest(LogRequest::Heads(heads)) => Message::LogRequest(LogRequest::Heads(turned(heads))),
+        Message::LogRequest(LogRequest::Summary(mut summary)) => {
+            summary.own.iter_mut().for_each(|head| head.checkpoint = checkpoint.clone());
+            Message::LogRequest(LogRequest::Summary(summary))
+        }
         Message::LogResponse { publisher, response: LogResponse::Heads(heads) } => {
             Message::LogResponse { publisher, response: LogResponse::Heads(turned(heads)) }
         }

@@ -7,7 +7,7 @@ use plumb_core::measure::Duration;
 use crate::protocol::Random;
 
 /// What the network does to frames.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkSettings {
     /// Frames lost, out of a thousand.
     pub loss_per_mille: u64,
@@ -24,7 +24,7 @@ const STRAGGLE_MS_MAX: u64 = 8_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct Network {
-    links: BTreeSet<(usize, usize)>,
+    neighbours: Vec<Vec<usize>>,
     /// One side of a partition.
     parted: BTreeSet<usize>,
     settings: NetworkSettings,
@@ -32,33 +32,52 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// A ring, so that everybody is reached, and chords across it.
-    pub(super) fn new(n_nodes: usize, n_chords: usize, settings: NetworkSettings, mut random: Random) -> Network {
+    /// A ring of all, a ring of those on whom one can rely, and chords across: about four to six neighbours each, whatever
+    /// the number of nodes, as gossipsub keeps its mesh. The second ring says what is assumed: the honest nodes that stay
+    /// are connected without the others' help. Without that nothing could be promised.
+    pub(super) fn new(
+        n_nodes: usize,
+        reliable: &[usize],
+        n_chords: usize,
+        settings: NetworkSettings,
+        mut random: Random,
+    ) -> Network {
         let mut links = BTreeSet::new();
+        let mut link = |a: usize, b: usize| {
+            if a != b {
+                links.insert((a.min(b), a.max(b)));
+            }
+        };
         for a in 0..n_nodes {
-            let next = (a + 1) % n_nodes.max(1);
-            let chords = (0..n_chords).map(|_| random.below(n_nodes as u64));
-            let chords: Vec<usize> = chords.filter_map(|b| usize::try_from(b).ok()).collect();
-            for b in chords.into_iter().chain([next]) {
-                if a != b {
-                    links.insert((a.min(b), a.max(b)));
+            link(a, (a + 1) % n_nodes);
+            for _ in 0..n_chords {
+                link(a, usize::try_from(random.below(n_nodes as u64)).unwrap_or(a));
+            }
+        }
+        for (at, a) in reliable.iter().enumerate() {
+            link(*a, reliable.get(at + 1).or(reliable.first()).copied().unwrap_or(*a));
+        }
+        let mut neighbours = vec![Vec::new(); n_nodes];
+        for (a, b) in links {
+            for (of, other) in [(a, b), (b, a)] {
+                if let Some(list) = neighbours.get_mut(of) {
+                    list.push(other);
                 }
             }
         }
-        Network { links, parted: BTreeSet::new(), settings, random }
+        Network { neighbours, parted: BTreeSet::new(), settings, random }
     }
 
+    /// Each link once.
     pub(super) fn links(&self) -> Vec<(usize, usize)> {
-        self.links.iter().copied().collect()
+        let of = |(a, list): (usize, &Vec<usize>)| -> Vec<(usize, usize)> {
+            list.iter().filter(|b| a < **b).map(|b| (a, *b)).collect()
+        };
+        self.neighbours.iter().enumerate().flat_map(of).collect()
     }
 
-    pub(super) fn neighbours(&self, of: usize) -> Vec<usize> {
-        let other = |(a, b): &(usize, usize)| match of {
-            of if of == *a => Some(*b),
-            of if of == *b => Some(*a),
-            _ => None,
-        };
-        self.links.iter().filter_map(other).collect()
+    pub(super) fn neighbours(&self, of: usize) -> &[usize] {
+        self.neighbours.get(of).map_or(&[], |list| list)
     }
 
     pub(super) fn part(&mut self, side: BTreeSet<usize>) {
@@ -70,8 +89,7 @@ impl Network {
     }
 
     pub(super) fn is_open(&self, a: usize, b: usize) -> bool {
-        let is_linked = self.links.contains(&(a.min(b), a.max(b)));
-        is_linked && self.parted.contains(&a) == self.parted.contains(&b)
+        self.neighbours(a).contains(&b) && self.parted.contains(&a) == self.parted.contains(&b)
     }
 
     /// When the copies of a frame arrive: none if it is lost, two if it is doubled.

@@ -1,36 +1,51 @@
 //! A simulated node: a disk, the machines in memory, and the shell between them and the network.
 
 mod disk;
+mod frames;
 mod publish;
+mod shell;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, OnceLock};
 
-use plumb_core::identity::{EntityId, NodeId, SecretKey, Signed};
-use plumb_core::log::{Hash, leaf_hash};
+use cid::Cid;
+use plumb_core::identity::{EntityId, NodeId, OrgId, SecretKey, Signed};
+use plumb_core::log::Hash;
 use plumb_core::measure::{Duration, Timestamp};
-use plumb_core::notice::{Acknowledgement, AcknowledgementTag};
+use plumb_core::notice::Notice;
 use plumb_core::trust::{Certificate, Roots, certify};
 
 use super::packet::{Message, Packet};
+use super::shelf::Source;
 use super::{EPOCH, SimError, byzantine};
-use crate::protocol::delivery;
-use crate::protocol::log_sync::{self, Fault, GossipVerdict};
+use crate::protocol::log_sync::Fault;
 use crate::protocol::{Delivery, LogSync, Random};
-use crate::wire::log::{Head, LogRequest, LogResponse};
+use crate::wire::log::{Fork, Head};
 use crate::wire::log_state::LogState;
-use crate::wire::notice::{NoticeRequest, NoticeResponse};
 
-pub(super) use disk::Disk;
+pub(super) use disk::{Disk, Leaf, Write, taking_up};
 
 /// How a node behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Behaviour {
     /// As it should.
     Honest,
-    /// It changes what it passes on, signs for others, and acknowledges for others.
+    /// It changes what it passes on, signs for others, acknowledges for others, and takes back what is not its own.
     Forger,
     /// It shows two histories of its own log.
     Equivocator,
+    /// It says that it holds what others hold, and gives nothing of it, passes nothing on and acknowledges nothing.
+    Withholder,
+    /// It sends garbage, made-up publishers and old gossip to all its neighbours all the time.
+    Flooder,
+    /// It sends old messages again, and answers with old answers.
+    Replayer,
+}
+
+impl Behaviour {
+    /// Every way to lie.
+    pub const LIARS: [Behaviour; 5] =
+        [Behaviour::Forger, Behaviour::Equivocator, Behaviour::Withholder, Behaviour::Flooder, Behaviour::Replayer];
 }
 
 /// What a node wants done.
@@ -46,62 +61,98 @@ pub(super) enum Effect {
         packet: Packet,
     },
     Write(Box<Write>),
-    Convicted {
-        publisher: NodeId,
+    /// To take up entries that came from somebody.
+    Store {
+        from: u64,
+        entries: Vec<Vec<u8>>,
+        state: Box<LogState>,
+        via: NodeId,
     },
-    Blamed {
-        peer: NodeId,
-        fault: Fault,
-    },
-    Broke {
-        invariant: &'static str,
-        what: String,
-    },
+    Fact(Fact),
 }
 
-/// A write on its way to the disk.
+/// What happened at a node, for those who look from outside.
 #[derive(Clone, Debug)]
-pub(super) struct Write {
-    from: u64,
-    entries: Vec<Vec<u8>>,
-    state: LogState,
+pub(super) enum Fact {
+    /// Its own log grew. On disk.
+    Published { notices: Vec<Signed<Notice>>, sources: Vec<Arc<Source>> },
+    /// What it holds of a log grew. On disk.
+    Grew { publisher: NodeId, size: u64, root: Hash },
+    /// Entries came that do not follow what is on the disk.
+    Gap { publisher: NodeId, from: u64 },
+    /// Something is to be stored of a log in quarantine.
+    Quarantined { publisher: NodeId },
+    /// It applied a notice. On disk.
+    Applied { notice: Signed<Notice>, via: Option<NodeId> },
+    /// Evidence came in. On disk.
+    TookIn { source: Cid },
+    /// It sent a notice to somebody who owes to hear it.
+    Delivered { notice: Cid, holder: NodeId },
+    /// It heard that somebody applied a notice.
+    Heard { notice: Cid, holder: NodeId },
+    /// It has that on disk.
+    Closed { notice: Cid, holder: NodeId },
+    /// It holds a proof against a publisher.
+    Convicted { proof: Box<Fork> },
+    /// It says that somebody sent what no honest peer sends.
+    Blamed { peer: NodeId, fault: Fault },
+    /// Its machine says that its own log is behind or broken.
+    OwnLog(String),
 }
 
 #[derive(Clone, Debug)]
 struct Running {
     sync: LogSync,
     delivery: Delivery,
-    /// Gossip that was seen, by its hash.
-    seen: BTreeSet<Hash>,
+    /// Gossip that was seen, by the beginning of its hash.
+    seen: BTreeSet<u64>,
+    peers: BTreeSet<NodeId>,
+    n_ticks: u64,
 }
 
 /// Organisations; every node trusts them all.
 const ORGS: [u8; 3] = [201, 202, 203];
 
-#[derive(Clone, Debug)]
+/// One node.
+#[derive(Debug)]
 pub(super) struct Node {
     pub(super) id: NodeId,
     pub(super) key: SecretKey,
     pub(super) certificate: Signed<Certificate>,
     pub(super) behaviour: Behaviour,
     pub(super) disk: Disk,
+    /// Writes that have not reached the disk.
+    pub(super) queue: VecDeque<Write>,
+    /// When the last of them will have.
+    pub(super) flushed_at: Timestamp,
     /// Index of the first entry of its own log since it began to lie.
     pub(super) lies_from: Option<usize>,
+    /// What a replayer has heard.
+    pub(super) tape: VecDeque<Packet>,
     /// Counts boots, so that what belongs to an earlier life is not taken for this one's.
     pub(super) life: u64,
+    /// It has left, and does not come back.
+    pub(super) is_gone: bool,
     pub(super) random: Random,
     skew_ms: i64,
     running: Option<Running>,
-    n_published: u64,
+    n_made: u64,
 }
 
 fn root(org: u8) -> SecretKey {
     SecretKey::from_seed([org; 32])
 }
 
-fn roots() -> Roots {
+/// The organisations that everybody trusts, made once.
+fn roots() -> &'static Roots {
+    static ROOTS: OnceLock<Roots> = OnceLock::new();
     let named = |org: &u8| (root(*org).public(), format!("organisation {org}"));
-    Roots(ORGS.iter().map(named).collect())
+    ROOTS.get_or_init(|| Roots::full(ORGS.iter().map(named)))
+}
+
+/// The key of the organisation of a node.
+fn root_of(at: &OrgId) -> Option<SecretKey> {
+    ORGS.iter().map(|org| root(*org)).find(|root| root.public() == *at)
 }
 
 impl Node {
@@ -119,18 +170,31 @@ impl Node {
             certificate,
             behaviour,
             disk: Disk::default(),
+            queue: VecDeque::new(),
+            flushed_at: EPOCH,
             lies_from: None,
+            tape: VecDeque::new(),
             life: 0,
+            is_gone: false,
             random,
             skew_ms,
             running: None,
-            n_published: 0,
+            n_made: 0,
         })
     }
 
     /// What its clock shows.
     pub(super) fn clock(&self, now: Timestamp) -> Timestamp {
         Timestamp(now.0 + self.skew_ms)
+    }
+
+    /// Its clock is set.
+    pub(super) fn set_clock(&mut self, skew_ms: i64) {
+        self.skew_ms = skew_ms;
+    }
+
+    pub(super) fn is_honest(&self) -> bool {
+        self.behaviour == Behaviour::Honest
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -147,31 +211,40 @@ impl Node {
         let certificate = self.certificate.clone();
         self.life += 1;
         self.running = Some(Running {
-            sync: LogSync::new(certificate, roots(), states, self.disk.forks.values().cloned(), now, seed),
+            sync: LogSync::new(certificate, roots().clone(), states, self.disk.forks.values().cloned(), now, seed),
             delivery: Delivery::restore(self.disk.standings(), seed),
             seen: BTreeSet::new(),
+            peers: BTreeSet::new(),
+            n_ticks: 0,
         });
         Ok(())
     }
 
-    pub(super) fn crash(&mut self) {
+    /// Stops. The writes under way are those that may have reached the disk, from the first on, or not.
+    pub(super) fn crash(&mut self) -> VecDeque<Write> {
         self.running = None;
+        std::mem::take(&mut self.queue)
+    }
+
+    /// A write had reached the disk when the node crashed, and nobody was told.
+    pub(super) fn reached(&mut self, write: Write) -> Result<Vec<Fact>, SimError> {
+        Ok(self.commit(write)?.0)
+    }
+
+    /// How far its machine knows a log to be stored.
+    pub(super) fn size_in_memory(&self, publisher: &NodeId) -> u64 {
+        self.running.as_ref().map_or(0, |running| running.sync.size(publisher))
+    }
+
+    /// How many logs its machine knows of, made-up ones among them.
+    pub(super) fn n_known(&self) -> usize {
+        self.running.as_ref().map_or(0, |running| running.sync.n_known())
     }
 
     /// What it says of itself in a hello.
     pub(super) fn introduction(&mut self) -> (NodeId, Vec<Head>) {
-        let heads = self.running.as_mut().map(|running| running.sync.heads().heads);
+        let heads = self.running.as_mut().map(|running| running.sync.introduction());
         (self.id, heads.unwrap_or_default())
-    }
-
-    pub(super) fn tick(&mut self, now: Timestamp) -> Result<Vec<Effect>, SimError> {
-        let mut effects = self.sync(now, log_sync::Event::Tick, None)?;
-        effects.extend(self.deliver(now, delivery::Event::Tick)?);
-        if let Some(message) = byzantine::unprompted(self) {
-            let packet = message.pack();
-            effects.push(Effect::Publish { except: None, packet });
-        }
-        Ok(effects)
     }
 
     /// From here on it lies, if it is one that does.
@@ -179,222 +252,16 @@ impl Node {
         self.lies_from = Some(self.disk.entries(&self.id).len());
     }
 
-    pub(super) fn admitted(&mut self, now: Timestamp, peer: NodeId, heads: Vec<Head>) -> Result<Vec<Effect>, SimError> {
-        let mut effects = self.sync(now, log_sync::Event::PeerAdmitted { peer, heads }, None)?;
-        effects.extend(self.deliver(now, delivery::Event::PeerAdmitted { peer })?);
-        Ok(effects)
-    }
-
-    pub(super) fn lost(&mut self, now: Timestamp, peer: NodeId) -> Vec<Effect> {
-        if let Some(running) = &mut self.running {
-            running.sync.handle(now, log_sync::Event::PeerLost { peer });
-            running.delivery.handle(now, delivery::Event::PeerLost { peer });
-        }
-        Vec::new()
-    }
-
-    /// A frame arrives.
-    pub(super) fn arrived(&mut self, now: Timestamp, peer: NodeId, packet: Packet) -> Result<Vec<Effect>, SimError> {
-        let Ok(message) = packet.unpack() else {
-            return self.failed(now, peer, packet);
-        };
-        match message {
-            Message::LogRequest(LogRequest::Heads(heads)) => {
-                let mut effects = Vec::new();
-                if let Some(running) = &mut self.running {
-                    let response = LogResponse::Heads(running.sync.heads());
-                    let publisher = None;
-                    effects.push(self.message(peer, Message::LogResponse { publisher, response }));
-                }
-                effects.extend(self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None)?);
-                Ok(effects)
-            }
-            Message::LogRequest(LogRequest::Entries { publisher, from, limit }) => {
-                let response = self.disk.serve(publisher, from, limit)?;
-                let publisher = Some(publisher);
-                Ok(vec![self.message(peer, Message::LogResponse { publisher, response })])
-            }
-            Message::LogRequest(LogRequest::Unknown(_)) => Ok(Vec::new()),
-            Message::LogResponse { publisher: None, response: LogResponse::Heads(heads) } => {
-                self.sync(now, log_sync::Event::HeadsReceived { peer, heads }, None)
-            }
-            Message::LogResponse { publisher: Some(publisher), response } => {
-                let event = log_sync::Event::EntriesReceived { peer, publisher, response };
-                self.sync(now, event, None)
-            }
-            Message::LogResponse { .. } => Ok(Vec::new()),
-            Message::NoticeRequest(request) => self.notice_asked(now, peer, request),
-            Message::NoticeResponse { notice, response } => {
-                let event = delivery::Event::Answered { peer, notice, response };
-                self.deliver(now, event)
-            }
-            Message::Gossip(gossip) => {
-                let Packet::Gossip(bytes) = packet else {
-                    return Ok(Vec::new());
-                };
-                let is_new = self.running.as_mut().is_some_and(|running| running.seen.insert(leaf_hash(&bytes)));
-                if !is_new {
-                    return Ok(Vec::new());
-                }
-                let event = log_sync::Event::GossipReceived { peer, gossip };
-                self.sync(now, event, Some((peer, bytes)))
-            }
+    fn message(&mut self, to: NodeId, message: Message, effects: &mut Vec<Effect>) {
+        if let Some(packet) = byzantine::outgoing(self, &to, message) {
+            effects.push(Effect::Send { to, packet });
         }
     }
 
-    /// What a shell reports when a request came to nothing: it or its answer was lost, or could not be read.
-    pub(super) fn failed(&mut self, now: Timestamp, peer: NodeId, packet: Packet) -> Result<Vec<Effect>, SimError> {
-        let asked = match &packet {
-            Packet::LogRequest(_) | Packet::NoticeRequest(_) => packet.unpack().ok(),
-            _ => None,
-        };
-        match (packet, asked) {
-            (Packet::LogResponse { publisher: Some(publisher), .. }, _)
-            | (_, Some(Message::LogRequest(LogRequest::Entries { publisher, .. }))) => {
-                self.sync(now, log_sync::Event::RequestFailed { peer, publisher }, None)
-            }
-            (Packet::NoticeResponse { notice, .. }, _) => {
-                self.deliver(now, delivery::Event::DeliveryFailed { peer, notice })
-            }
-            (_, Some(Message::NoticeRequest(NoticeRequest::Deliver { notice, .. }))) => {
-                let notice = notice.cid();
-                self.deliver(now, delivery::Event::DeliveryFailed { peer, notice })
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// A notice for something that we hold: it is applied, on disk, before it is acknowledged.
-    fn notice_asked(&mut self, now: Timestamp, peer: NodeId, request: NoticeRequest) -> Result<Vec<Effect>, SimError> {
-        let NoticeRequest::Deliver { notice, .. } = request else {
-            return Ok(Vec::new());
-        };
-        let named = notice.cid();
-        let response = if *notice.signer() == notice.value().publisher {
-            self.disk.applied.insert(named);
-            let acknowledgement = Acknowledgement {
-                tag: AcknowledgementTag,
-                notice: named,
-                by: self.id,
-                n_units: 1,
-                n_answers: 0,
-                at: now,
-            };
-            NoticeResponse::Acknowledged(Signed::seal(acknowledgement, &self.key)?)
-        } else {
-            let reason = "the signer may not speak for the publisher".to_string();
-            NoticeResponse::Refused { reason }
-        };
-        let notice = named;
-        Ok(vec![self.message(peer, Message::NoticeResponse { notice, response })])
-    }
-
-    /// A write has reached the disk.
-    pub(super) fn written(&mut self, now: Timestamp, write: Write) -> Result<Vec<Effect>, SimError> {
-        let (publisher, size) = (write.state.publisher, write.state.range.size());
-        if !self.disk.append(write.from, write.entries, &write.state) {
-            let what = format!("entries {}.. of {publisher} do not follow", write.from);
-            return Ok(vec![Effect::Broke { invariant: "SIM-1", what }]);
-        }
-        self.sync(now, log_sync::Event::Stored { publisher, size }, None)
-    }
-
-    /// Gives the log machine an event, and performs its actions. `gossip` is the frame that the event came from.
-    fn sync(
-        &mut self,
-        now: Timestamp,
-        event: log_sync::Event,
-        gossip: Option<(NodeId, Vec<u8>)>,
-    ) -> Result<Vec<Effect>, SimError> {
-        let Some(running) = &mut self.running else {
-            return Ok(Vec::new());
-        };
-        let mut effects = Vec::new();
-        for action in running.sync.handle(now, event) {
-            match action {
-                log_sync::Action::RequestEntries { peer, request, .. }
-                | log_sync::Action::SendHeads { peer, request } => {
-                    effects.push(self.message(peer, Message::LogRequest(request)));
-                }
-                log_sync::Action::StoreEntries { from, entries, state } => {
-                    if self.disk.forks.contains_key(&state.publisher) {
-                        let what = format!("entries of {} are taken up", state.publisher);
-                        effects.push(Effect::Broke { invariant: "SIM-5", what });
-                    }
-                    effects.push(Effect::Write(Box::new(Write { from, entries, state })));
-                }
-                log_sync::Action::Gossip(gossip) => {
-                    // A node that lies has its own way to gossip.
-                    if !byzantine::is_lying(self) {
-                        let packet = Message::Gossip(gossip).pack();
-                        effects.push(Effect::Publish { except: None, packet });
-                    }
-                }
-                log_sync::Action::JudgeGossip(GossipVerdict::Accept) => {
-                    if let Some((peer, bytes)) = &gossip {
-                        effects.push(Effect::Publish { except: Some(*peer), packet: Packet::Gossip(bytes.clone()) });
-                    }
-                }
-                log_sync::Action::JudgeGossip(_) => {}
-                log_sync::Action::Equivocation { proof } => {
-                    let publisher = proof.publisher;
-                    if let Err(error) = proof.check() {
-                        let what = format!("the proof against {publisher} is none: {error}");
-                        effects.push(Effect::Broke { invariant: "SIM-5", what });
-                    }
-                    self.disk.forks.insert(publisher, proof);
-                    effects.push(Effect::Convicted { publisher });
-                }
-                log_sync::Action::PenalisePeer { peer, fault } => {
-                    if self.behaviour == Behaviour::Honest {
-                        effects.push(Effect::Blamed { peer, fault });
-                    }
-                }
-                // Its own machine will have no part in it.
-                log_sync::Action::OwnLogBroken { .. } if byzantine::is_lying(self) => {
-                    if let Some(gossip) = byzantine::insistence(self) {
-                        effects.push(Effect::Publish { except: None, packet: gossip.pack() });
-                    }
-                }
-                log_sync::Action::OwnLogBehind { .. } | log_sync::Action::OwnLogBroken { .. } => {
-                    let what = format!("{action:?}");
-                    effects.push(Effect::Broke { invariant: "SIM-2", what });
-                }
-            }
-        }
-        Ok(effects)
-    }
-
-    /// Gives the delivery machine an event, and performs its actions.
-    fn deliver(&mut self, now: Timestamp, event: delivery::Event) -> Result<Vec<Effect>, SimError> {
-        let Some(running) = &mut self.running else {
-            return Ok(Vec::new());
-        };
-        let mut effects = Vec::new();
-        for action in running.delivery.handle(now, event) {
-            match action {
-                delivery::Action::DeliverNotice { peer, notice } => {
-                    if self.disk.is_acknowledged(&notice, &peer) {
-                        let what = format!("{notice} was sent again to {peer}");
-                        effects.push(Effect::Broke { invariant: "SIM-4", what });
-                    }
-                    if let Some(notice) = self.disk.notices.get(&notice) {
-                        let request =
-                            NoticeRequest::Deliver { notice: notice.clone(), certificate: self.certificate.clone() };
-                        effects.push(self.message(peer, Message::NoticeRequest(request)));
-                    }
-                }
-                delivery::Action::Record { notice, holder, standing, .. } => {
-                    self.disk.obligations.insert((notice, holder), standing);
-                }
-                delivery::Action::Overflow { .. } => {}
-            }
-        }
-        Ok(effects)
-    }
-
-    fn message(&mut self, to: NodeId, message: Message) -> Effect {
-        let packet = byzantine::outgoing(self, &to, message).pack();
-        Effect::Send { to, packet }
+    /// Obligations of this node that are open, by notice and holder.
+    pub(super) fn open_obligations(&self) -> impl Iterator<Item = (&Cid, &NodeId)> {
+        let standings: &BTreeMap<_, _> = &self.disk.obligations;
+        let is_open = |standing| !matches!(standing, &crate::protocol::delivery::Standing::Acknowledged { .. });
+        standings.iter().filter(move |(_, standing)| is_open(standing)).map(|((notice, holder), _)| (notice, holder))
     }
 }

@@ -5,6 +5,7 @@ use plumb_core::content::ContentError;
 use plumb_core::identity::{IdentityError, NodeId, SignedError};
 use plumb_core::log::LogError;
 use plumb_core::notice::NoticeError;
+use plumb_core::trust::RotationError;
 
 /// Why a frame was refused, by the step that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +55,9 @@ pub enum WireError {
         #[source]
         source: SignedError,
     },
+    /// Meaning: a rotation that cannot be read, or that not both roots signed.
+    #[error("the rotation in the message is refused")]
+    Rotation(#[source] RotationError),
     /// Meaning: a signed value by someone who may not say it.
     #[error("the {what} is signed by {signer}, who cannot say it")]
     Signer {

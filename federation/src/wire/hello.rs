@@ -6,6 +6,7 @@
 //! | version | since | change |
 //! | --- | --- | --- |
 //! | 1 | 0.1.0 | certificate, agent, heads |
+//! | 1 | 0.1.0 | a refusal may have a code |
 
 use plumb_core::identity::Signed;
 use plumb_core::trust::Certificate;
@@ -21,6 +22,9 @@ pub const PROTOCOL: &str = "/plumb/hello/1";
 
 /// Longest name of a program, in bytes.
 pub const AGENT_BYTES_MAX: usize = 128;
+
+/// Longest code of a refusal, in bytes.
+pub const CODE_BYTES_MAX: usize = 32;
 
 /// Largest hello, in bytes: the heads, a certificate, and room for what a newer version adds.
 pub const FRAME_BYTES_MAX: usize = HEADS_BYTES_MAX + CERTIFICATE_BYTES_MAX + 8 * 1024;
@@ -40,7 +44,6 @@ pub struct Hello {
 
 /// What is answered to a hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a hello is the rule, and lives for one call")]
 pub enum HelloResponse {
     /// The other side's hello: whoever asked may ask more.
     Hello(Hello),
@@ -48,6 +51,8 @@ pub enum HelloResponse {
     Refused {
         /// Why.
         reason: String,
+        /// Why, as a stable word: a [`TrustError::code`](plumb_core::trust::TrustError::code).
+        code: Option<String>,
     },
     /// A kind that a newer peer knows.
     Unknown(Unknown),
@@ -58,6 +63,22 @@ struct HelloV1 {
     certificate: ByteBuf,
     agent: String,
     heads: Vec<head::HeadV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RefusedV1 {
+    reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+impl RefusedV1 {
+    fn checked(self) -> Result<HelloResponse, WireError> {
+        if let Some(code) = &self.code {
+            field::at_most(code.len(), CODE_BYTES_MAX, "bytes of code")?;
+        }
+        Ok(HelloResponse::Refused { reason: field::reason(self.reason)?, code: self.code })
+    }
 }
 
 impl From<&Hello> for HelloV1 {
@@ -103,9 +124,9 @@ impl HelloResponse {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             HelloResponse::Hello(hello) => hello.encode(),
-            HelloResponse::Refused { reason } => {
-                let reason = super::reason(reason);
-                frame::encode(PROTOCOL, "refused", &frame::ReasonV1 { reason })
+            HelloResponse::Refused { reason, code } => {
+                let (reason, code) = (super::reason(reason), code.clone());
+                frame::encode(PROTOCOL, "refused", &RefusedV1 { reason, code })
             }
             HelloResponse::Unknown(unknown) => unknown.bytes.clone(),
         }
@@ -116,7 +137,7 @@ impl HelloResponse {
         let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
         Ok(match frame.kind {
             "hello" => HelloResponse::Hello(frame.body::<HelloV1>()?.try_into()?),
-            "refused" => HelloResponse::Refused { reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)? },
+            "refused" => frame.body::<RefusedV1>()?.checked()?,
             _ => HelloResponse::Unknown(frame.unknown()),
         })
     }

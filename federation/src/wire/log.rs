@@ -15,27 +15,33 @@
 //!
 //! | version | since | change |
 //! | --- | --- | --- |
-//! | 1 | 0.1.0 | heads, forks, entries, missing, busy |
+//! | 1 | 0.1.0 | heads, forks, entries, missing, busy; then add_checkpoint, cosigned, conflict, refused; then summary |
 
 pub(super) mod head;
 
+mod cosign;
 mod fork;
 mod page;
+pub mod summary;
 
 use plumb_core::identity::NodeId;
-use plumb_core::log::{LogError, Origin};
+use plumb_core::log::{Cosignature, LogError, Origin};
 use serde::{Deserialize, Serialize};
 
 use super::log_entry::ENTRY_BYTES_MAX;
 use super::scan::Limits;
 use super::{RETRY_AFTER_MS_MAX, Unknown, WireError, field, frame};
 
+pub use cosign::{AddCheckpoint, Conflict};
 pub use fork::{FORK_BYTES_MAX, FORK_TYPE, FORKS_MAX, Face, Fork, ForkError};
 pub use head::{HEADS_BYTES_MAX, HEADS_MAX, Head, Heads};
 pub use page::{PAGE_BYTES_MAX, PAGE_ENTRIES_MAX, Page};
+pub use summary::Summary;
 
+use cosign::{AddCheckpointV1, ConflictV1, CosignedV1};
 use head::HeadsV1;
 use page::PageV1;
+use summary::SummaryV1;
 
 /// The name of the protocol.
 pub const PROTOCOL: &str = "/plumb/log/1";
@@ -69,13 +75,16 @@ pub enum LogRequest {
     },
     /// "These I hold; which do you?"
     Heads(Heads),
+    /// "In short, these I hold; which do you have beyond them?"
+    Summary(Summary),
+    /// "Cosign this head of mine."
+    AddCheckpoint(AddCheckpoint),
     /// A kind that a newer peer knows.
     Unknown(Unknown),
 }
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "a page is the rule, and lives for one call")]
 pub enum LogResponse {
     /// Entries, with their proof.
     Page(Page),
@@ -85,6 +94,15 @@ pub enum LogResponse {
     Missing {
         /// Whose log.
         publisher: NodeId,
+    },
+    /// The head is cosigned.
+    Cosigned(Cosignature),
+    /// The proof starts at another size than what was cosigned last.
+    Conflict(Conflict),
+    /// The head is not cosigned, now or ever.
+    Refused {
+        /// Why.
+        reason: String,
     },
     /// Not now.
     Busy {
@@ -122,6 +140,10 @@ impl LogRequest {
                 frame::encode(PROTOCOL, "entries", &body)
             }
             LogRequest::Heads(heads) => frame::encode(PROTOCOL, "heads", &HeadsV1::from(heads)),
+            LogRequest::Summary(summary) => frame::encode(PROTOCOL, "summary", &SummaryV1::from(summary)),
+            LogRequest::AddCheckpoint(asked) => {
+                frame::encode(PROTOCOL, "add_checkpoint", &AddCheckpointV1::from(asked))
+            }
             LogRequest::Unknown(unknown) => unknown.bytes.clone(),
         }
     }
@@ -135,6 +157,8 @@ impl LogRequest {
                 LogRequest::Entries { publisher: field::node(&body.publisher)?, from: body.from, limit: body.limit }
             }
             "heads" => LogRequest::Heads(frame.body::<HeadsV1>()?.try_into()?),
+            "summary" => LogRequest::Summary(frame.body::<SummaryV1>()?.try_into()?),
+            "add_checkpoint" => LogRequest::AddCheckpoint(frame.body::<AddCheckpointV1>()?.try_into()?),
             _ => LogRequest::Unknown(frame.unknown()),
         })
     }
@@ -149,6 +173,12 @@ impl LogResponse {
             LogResponse::Missing { publisher } => {
                 let publisher = publisher.to_string();
                 frame::encode(PROTOCOL, "missing", &MissingV1 { publisher })
+            }
+            LogResponse::Cosigned(cosignature) => frame::encode(PROTOCOL, "cosigned", &CosignedV1::from(cosignature)),
+            LogResponse::Conflict(conflict) => frame::encode(PROTOCOL, "conflict", &ConflictV1::from(conflict)),
+            LogResponse::Refused { reason } => {
+                let reason = super::reason(reason);
+                frame::encode(PROTOCOL, "refused", &frame::ReasonV1 { reason })
             }
             LogResponse::Busy { retry_after_ms } => {
                 let retry_after_ms = *retry_after_ms;
@@ -165,6 +195,9 @@ impl LogResponse {
             "page" => LogResponse::Page(frame.body::<PageV1>()?.try_into()?),
             "heads" => LogResponse::Heads(frame.body::<HeadsV1>()?.try_into()?),
             "missing" => LogResponse::Missing { publisher: field::node(&frame.body::<MissingV1>()?.publisher)? },
+            "cosigned" => LogResponse::Cosigned(frame.body::<CosignedV1>()?.try_into()?),
+            "conflict" => LogResponse::Conflict(frame.body::<ConflictV1>()?.try_into()?),
+            "refused" => LogResponse::Refused { reason: field::reason(frame.body::<frame::ReasonV1>()?.reason)? },
             "busy" => {
                 let asked = frame.body::<BusyV1>()?.retry_after_ms;
                 LogResponse::Busy { retry_after_ms: asked.min(RETRY_AFTER_MS_MAX) }

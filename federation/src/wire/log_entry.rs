@@ -1,4 +1,5 @@
-//! What a leaf of a public log is: a notice, the issue of a bundle, or a certificate.
+//! What a leaf of a public log is: a notice, the issue of a bundle, a certificate, or what an organisation says of its
+//! roots and nodes.
 //!
 //! A log is a list of bytes to whoever follows it; this says what they mean. The leaf is always kept as it came, so an
 //! entry that a newer node wrote is passed on whole by one that cannot read it.
@@ -6,7 +7,7 @@
 use cid::Cid;
 use plumb_core::identity::Signed;
 use plumb_core::notice::{NOTICE_BYTES_MAX, Notice};
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, REVOCATION_BYTES_MAX, Revocation, Rotation};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
@@ -23,6 +24,7 @@ const LIMITS: Limits = Limits { bytes: ENTRY_BYTES_MAX, items: 64 };
 
 /// One entry of a public log.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one entry at a time, which lives for one call")]
 pub enum LogEntry {
     /// A notice of the publisher.
     Notice(Signed<Notice>),
@@ -33,6 +35,10 @@ pub enum LogEntry {
     },
     /// A certificate that the publisher goes by from here on.
     Certificate(Signed<Certificate>),
+    /// The root of an organisation gives way to another one.
+    Rotation(Rotation),
+    /// An organisation takes a node or a certificate back.
+    Revocation(Signed<Revocation>),
     /// A kind that a newer node knows.
     Unknown(Unknown),
 }
@@ -58,6 +64,8 @@ impl LogEntry {
             LogEntry::Notice(notice) => signed("notice", notice.to_bytes()),
             LogEntry::Bundle { cid } => frame::encode(TYPE, "bundle", &BundleV1 { cid: *cid }),
             LogEntry::Certificate(certificate) => signed("certificate", certificate.to_bytes()),
+            LogEntry::Rotation(rotation) => signed("rotation", rotation.to_bytes()),
+            LogEntry::Revocation(revocation) => signed("revocation", revocation.to_bytes()),
             LogEntry::Unknown(unknown) => unknown.bytes.clone(),
         }
     }
@@ -72,6 +80,15 @@ impl LogEntry {
             }
             "bundle" => LogEntry::Bundle { cid: field::cid(frame.body::<BundleV1>()?.cid)? },
             "certificate" => LogEntry::Certificate(field::certificate(&frame.body::<SignedV1>()?.signed)?),
+            "rotation" => {
+                let rotation = Rotation::from_bytes(&frame.body::<SignedV1>()?.signed).map_err(WireError::Rotation)?;
+                LogEntry::Rotation(rotation)
+            }
+            "revocation" => LogEntry::Revocation(field::signed(
+                &frame.body::<SignedV1>()?.signed,
+                "revocation",
+                REVOCATION_BYTES_MAX,
+            )?),
             _ => LogEntry::Unknown(frame.unknown()),
         })
     }

@@ -29,11 +29,12 @@ pub const RECEIPT_BYTES_MAX: usize = RECEIPT_SOURCES_MAX * 64 + 4 * 1024;
 /// Largest signed acknowledgement, in bytes.
 pub const ACKNOWLEDGEMENT_BYTES_MAX: usize = 4 * 1024;
 
-const LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: 64 };
+const REQUEST_LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: 64 };
+
+const RESPONSE_LIMITS: Limits = Limits { bytes: RESPONSE_BYTES_MAX, items: 64 };
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one message at a time, which lives for one call")]
 pub enum NoticeRequest {
     /// A notice, to be applied and acknowledged.
     Deliver {
@@ -50,7 +51,6 @@ pub enum NoticeRequest {
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one message at a time, which lives for one call")]
 pub enum NoticeResponse {
     /// The notice is applied.
     Acknowledged(Signed<Acknowledgement>),
@@ -135,7 +135,7 @@ impl NoticeRequest {
 
     /// Reads a frame. Whether the signer of a notice may issue it is asked where the evidence is known.
     pub fn decode(bytes: &[u8]) -> Result<NoticeRequest, WireError> {
-        let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
+        let frame = frame::open(bytes, PROTOCOL, REQUEST_LIMITS)?;
         Ok(match frame.kind {
             "deliver" => {
                 let body: DeliverV1 = frame.body()?;
@@ -173,7 +173,7 @@ impl NoticeResponse {
 
     /// Reads a frame.
     pub fn decode(bytes: &[u8]) -> Result<NoticeResponse, WireError> {
-        let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
+        let frame = frame::open(bytes, PROTOCOL, RESPONSE_LIMITS)?;
         Ok(match frame.kind {
             "acknowledged" => NoticeResponse::Acknowledged(acknowledgement(&frame.body::<SignedV1>()?.signed)?),
             "accepted" => {

@@ -7,17 +7,26 @@
 //! | version | since | change |
 //! | --- | --- | --- |
 //! | 1 | 0.1.0 | statistics, hits, denied, busy |
+//! | 1 | 0.2.0 | an optional `assertion` with either question; summary |
+//!
+//! A field that an older node does not know is passed over by it, and a kind that it does not know is denied, so the
+//! number stays.
 
 mod hit;
+mod summary;
 
-use plumb_core::retrieval::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, TermStats};
+use plumb_core::identity::Signed;
+use plumb_core::retrieval::{CollectionSummary, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, TermStats};
+use plumb_core::trust::Assertion;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use super::scan::Limits;
 use super::{RETRY_AFTER_MS_MAX, Unknown, WireError, field, frame};
 use hit::HitV1;
 
-pub use hit::{Hit, SOURCE_BLOCK_BYTES_MAX, check_hits};
+pub use hit::{Hit, SOURCE_BLOCK_BYTES_MAX, check_hits, rescore};
+pub use summary::SUMMARY_ENVELOPE_BYTES_MAX;
 
 /// The name of the protocol.
 pub const PROTOCOL: &str = "/plumb/search/1";
@@ -28,7 +37,10 @@ pub const HITS_MAX: u32 = 64;
 /// Longest time that an asker says it waits: two minutes. What says more is read as that.
 pub const DEADLINE_MS_MAX: u32 = 120_000;
 
-/// Largest request, in bytes: a question and the statistics of its terms.
+/// Largest signed assertion, in bytes: two keys, some names, a nonce and a signature are some 600.
+pub const ASSERTION_BYTES_MAX: usize = 3 * 1024;
+
+/// Largest request, in bytes: a question, the statistics of its terms, and for whom it is asked.
 pub const REQUEST_BYTES_MAX: usize = QUERY_BYTES_MAX + QUERY_TERMS_MAX * 16 + 4 * 1024;
 
 /// Largest response, in bytes. Chunks have some 2 kB; [`HITS_MAX`] of the largest that are read have 80 kB each.
@@ -48,12 +60,15 @@ pub struct StatisticsAsked {
     pub query: Query,
     /// How long the asker waits.
     pub deadline_ms: u32,
+    /// For whom it is asked. The signature holds; whether it is for this request and this node is asked elsewhere.
+    pub assertion: Option<Box<Signed<Assertion>>>,
 }
 
 impl StatisticsAsked {
     /// A question that is not too long to be asked.
     pub fn new(id: u64, query: &str, deadline_ms: u32) -> Result<StatisticsAsked, WireError> {
-        Ok(StatisticsAsked { id, query: question(query)?, deadline_ms: deadline_ms.min(DEADLINE_MS_MAX) })
+        let deadline_ms = deadline_ms.min(DEADLINE_MS_MAX);
+        Ok(StatisticsAsked { id, query: question(query)?, deadline_ms, assertion: None })
     }
 }
 
@@ -70,6 +85,8 @@ pub struct HitsAsked {
     pub k: u32,
     /// How long the asker waits.
     pub deadline_ms: u32,
+    /// For whom it is asked, as in [`StatisticsAsked`].
+    pub assertion: Option<Box<Signed<Assertion>>>,
 }
 
 /// What is asked.
@@ -79,6 +96,11 @@ pub enum SearchRequest {
     Statistics(StatisticsAsked),
     /// Phase two.
     Hits(HitsAsked),
+    /// "What do you tell of your public collection?"
+    Summary {
+        /// Repeated by the answer.
+        id: u64,
+    },
     /// A kind that a newer peer knows.
     Unknown(Unknown),
 }
@@ -99,6 +121,13 @@ pub enum SearchResponse {
         id: u64,
         /// Highest first.
         hits: Vec<Hit>,
+    },
+    /// What it tells of its public collection. **Whether it is of now is not checked yet.**
+    Summary {
+        /// Of the request.
+        id: u64,
+        /// Signed by its publisher.
+        summary: Box<Signed<CollectionSummary>>,
     },
     /// It does not answer whoever asked.
     Denied {
@@ -123,6 +152,8 @@ struct StatisticsAskedV1 {
     id: u64,
     query: String,
     deadline_ms: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assertion: Option<ByteBuf>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,6 +165,8 @@ struct HitsAskedV1 {
     doc_freq: Vec<u64>,
     k: u32,
     deadline_ms: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assertion: Option<ByteBuf>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -162,6 +195,20 @@ struct BusyV1 {
     retry_after_ms: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct IdV1 {
+    id: u64,
+}
+
+fn assertion(bytes: Option<ByteBuf>) -> Result<Option<Box<Signed<Assertion>>>, WireError> {
+    let read = |bytes: ByteBuf| field::signed(&bytes, "assertion", ASSERTION_BYTES_MAX).map(Box::new);
+    bytes.map(read).transpose()
+}
+
+fn bytes_of(assertion: Option<&Signed<Assertion>>) -> Option<ByteBuf> {
+    assertion.map(|signed| ByteBuf::from(signed.to_bytes()))
+}
+
 fn question(text: &str) -> Result<Query, WireError> {
     field::at_most(text.len(), QUERY_BYTES_MAX, "bytes of question")?;
     Ok(Query::new(text))
@@ -175,12 +222,45 @@ fn statistics(stats: TermStats, n_query_terms: usize) -> Result<TermStats, WireE
 }
 
 impl SearchRequest {
+    /// The id that its answer repeats; of an unknown one, zero.
+    pub fn id(&self) -> u64 {
+        match self {
+            SearchRequest::Statistics(asked) => asked.id,
+            SearchRequest::Hits(asked) => asked.id,
+            SearchRequest::Summary { id } => *id,
+            SearchRequest::Unknown(_) => 0,
+        }
+    }
+
+    /// For whom it is asked, if it says so.
+    pub fn assertion(&self) -> Option<&Signed<Assertion>> {
+        match self {
+            SearchRequest::Statistics(asked) => asked.assertion.as_deref(),
+            SearchRequest::Hits(asked) => asked.assertion.as_deref(),
+            SearchRequest::Summary { .. } | SearchRequest::Unknown(_) => None,
+        }
+    }
+
+    /// The same question, for whom the assertion says. A request for a summary is nobody's in particular.
+    pub fn asserted(mut self, by: Signed<Assertion>) -> SearchRequest {
+        match &mut self {
+            SearchRequest::Statistics(asked) => asked.assertion = Some(Box::new(by)),
+            SearchRequest::Hits(asked) => asked.assertion = Some(Box::new(by)),
+            SearchRequest::Summary { .. } | SearchRequest::Unknown(_) => {}
+        }
+        self
+    }
+
     /// The frame.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             SearchRequest::Statistics(asked) => {
-                let body =
-                    StatisticsAskedV1 { id: asked.id, query: asked.query.text.clone(), deadline_ms: asked.deadline_ms };
+                let body = StatisticsAskedV1 {
+                    id: asked.id,
+                    query: asked.query.text.clone(),
+                    deadline_ms: asked.deadline_ms,
+                    assertion: bytes_of(asked.assertion.as_deref()),
+                };
                 frame::encode(PROTOCOL, "ask_statistics", &body)
             }
             SearchRequest::Hits(asked) => {
@@ -192,9 +272,11 @@ impl SearchRequest {
                     doc_freq: asked.stats.doc_freq.clone(),
                     k: asked.k,
                     deadline_ms: asked.deadline_ms,
+                    assertion: bytes_of(asked.assertion.as_deref()),
                 };
                 frame::encode(PROTOCOL, "ask_hits", &body)
             }
+            SearchRequest::Summary { id } => frame::encode(PROTOCOL, "ask_summary", &IdV1 { id: *id }),
             SearchRequest::Unknown(unknown) => unknown.bytes.clone(),
         }
     }
@@ -206,7 +288,7 @@ impl SearchRequest {
             "ask_statistics" => {
                 let body: StatisticsAskedV1 = frame.body()?;
                 let asked = StatisticsAsked::new(body.id, &body.query, body.deadline_ms)?;
-                SearchRequest::Statistics(asked)
+                SearchRequest::Statistics(StatisticsAsked { assertion: assertion(body.assertion)?, ..asked })
             }
             "ask_hits" => {
                 let body: HitsAskedV1 = frame.body()?;
@@ -218,8 +300,10 @@ impl SearchRequest {
                     query,
                     k: body.k.min(HITS_MAX),
                     deadline_ms: body.deadline_ms.min(DEADLINE_MS_MAX),
+                    assertion: assertion(body.assertion)?,
                 })
             }
+            "ask_summary" => SearchRequest::Summary { id: frame.body::<IdV1>()?.id },
             _ => SearchRequest::Unknown(frame.unknown()),
         })
     }
@@ -231,6 +315,7 @@ impl SearchResponse {
         match self {
             SearchResponse::Statistics { id, .. }
             | SearchResponse::Hits { id, .. }
+            | SearchResponse::Summary { id, .. }
             | SearchResponse::Denied { id, .. }
             | SearchResponse::Busy { id, .. } => Some(*id),
             SearchResponse::Unknown(_) => None,
@@ -253,6 +338,7 @@ impl SearchResponse {
                 let hits = hits.iter().map(HitV1::from).collect();
                 frame::encode(PROTOCOL, "hits", &HitsV1 { id: *id, hits })
             }
+            SearchResponse::Summary { id, summary } => summary::encode(*id, summary),
             SearchResponse::Denied { id, reason } => {
                 let reason = super::reason(reason);
                 frame::encode(PROTOCOL, "denied", &DeniedV1 { id: *id, reason })
@@ -282,6 +368,10 @@ impl SearchResponse {
                 field::at_most(body.hits.len(), HITS_MAX as usize, "hits")?;
                 let hits = body.hits.into_iter().map(Hit::try_from);
                 SearchResponse::Hits { id: body.id, hits: hits.collect::<Result<_, _>>()? }
+            }
+            "summary" => {
+                let (id, summary) = summary::decode(frame.body()?)?;
+                SearchResponse::Summary { id, summary }
             }
             "denied" => {
                 let body: DeniedV1 = frame.body()?;

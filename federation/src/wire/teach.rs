@@ -31,7 +31,9 @@ pub const REQUEST_BYTES_MAX: usize = (1 + HOPS_READ_MAX) * SIGNED_BYTES_MAX + 2 
 /// Largest response, in bytes.
 pub const RESPONSE_BYTES_MAX: usize = REASON_BYTES_MAX + 4 * 1024;
 
-const LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: 64 };
+const REQUEST_LIMITS: Limits = Limits { bytes: REQUEST_BYTES_MAX, items: 64 };
+
+const RESPONSE_LIMITS: Limits = Limits { bytes: RESPONSE_BYTES_MAX, items: 64 };
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl TeachRequest {
 
     /// Reads a frame. Whether the way leads from whoever sends it to this node is asked where that is known.
     pub fn decode(bytes: &[u8]) -> Result<TeachRequest, WireError> {
-        let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
+        let frame = frame::open(bytes, PROTOCOL, REQUEST_LIMITS)?;
         Ok(match frame.kind {
             "offer" => TeachRequest::Offer(frame.body::<OfferV1>()?.try_into()?),
             _ => TeachRequest::Unknown(frame.unknown()),
@@ -156,7 +158,7 @@ impl TeachResponse {
 
     /// Reads a frame.
     pub fn decode(bytes: &[u8]) -> Result<TeachResponse, WireError> {
-        let frame = frame::open(bytes, PROTOCOL, LIMITS)?;
+        let frame = frame::open(bytes, PROTOCOL, RESPONSE_LIMITS)?;
         Ok(match frame.kind {
             "reply" => {
                 let ReplyV1 { reply, n_pending } = frame.body()?;

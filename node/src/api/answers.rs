@@ -6,6 +6,7 @@ use plumb_actors::grounding::{AnswerQuestion, ListAnswers, ShowAnswer};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::asking::Peers;
 use super::envelope::{AnswerReply, SavedAnswerReply};
 use super::{Page, QUICK, check_query, peers_deadline, with_peers};
 use crate::problem::Problem;
@@ -22,9 +23,12 @@ pub fn routes(config: &mut ServiceConfig) {
 pub struct AnswerRequest {
     /// The question.
     pub query: String,
-    /// Whether peers are asked too.
+    /// Whether peers are asked too, and which.
     #[serde(default)]
-    pub peers: bool,
+    pub peers: Peers,
+    /// What for, in a few words: peers that are asked are told, and write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// How long peers have, in milliseconds; otherwise 3000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
@@ -49,10 +53,10 @@ async fn answer(
     Asker(caller): Asker,
     body: Body<AnswerRequest>,
 ) -> Result<Json<AnswerReply>, Problem> {
-    let AnswerRequest { query, peers, deadline_ms, save } = body.value;
+    let AnswerRequest { query, peers, purpose, deadline_ms, save } = body.value;
     check_query(&query)?;
     let deadline = peers_deadline(deadline_ms)?;
-    let message = AnswerQuestion { caller, query, peers, deadline, save };
+    let message = AnswerQuestion { caller, query, peers: peers.ask(purpose), deadline, save };
     Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?.into()))
 }
 
@@ -61,9 +65,8 @@ async fn answer(
 pub struct Asked {
     /// The question.
     pub q: String,
-    /// Whether peers are asked too.
-    #[serde(default)]
-    pub peers: bool,
+    /// Whether peers are asked too: `true`, `auto`, `all`, or how many.
+    pub peers: Option<String>,
     /// How long peers have, in milliseconds; otherwise 3000.
     pub deadline_ms: Option<u64>,
 }
@@ -79,7 +82,8 @@ async fn grounded(
     let Asked { q, peers, deadline_ms } = asked.into_inner();
     check_query(&q)?;
     let deadline = peers_deadline(deadline_ms)?;
-    let message = AnswerQuestion { caller, query: q, peers, deadline, save: false };
+    let peers = Peers::parse(peers.as_deref().unwrap_or("false")).map_err(Problem::invalid)?;
+    let message = AnswerQuestion { caller, query: q, peers: peers.ask(None), deadline, save: false };
     Ok(Json(served.node.grounding.ask(message, with_peers(deadline)).await?.into()))
 }
 

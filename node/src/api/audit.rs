@@ -1,19 +1,18 @@
-//! The two logs: the private audit log, and the head of the public one.
+//! The private audit log.
 
 use actix_web::web::{Data, Json, Query, ServiceConfig};
-use actix_web::{HttpResponse, get, post};
+use actix_web::{get, post};
 use plumb_actors::audit::{AuditEventView, AuditVerdictView, ListEvents, VerifyAudit};
-use plumb_actors::federation::OwnCheckpoint;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{LONG, Page, QUICK};
 use crate::problem::Problem;
-use crate::serve::{Asker, Operator, Served};
+use crate::serve::{Operator, Served};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(list).service(verify).service(checkpoint);
+    config.service(list).service(verify);
 }
 
 /// Which events.
@@ -45,12 +44,4 @@ async fn list(
 #[post("/v1/audit/verify")]
 async fn verify(served: Data<Served>, _operator: Operator) -> Result<Json<AuditVerdictView>, Problem> {
     Ok(Json(served.node.audit.ask(VerifyAudit, LONG).await?))
-}
-
-/// The signed head of this node's public log, as a C2SP checkpoint.
-#[utoipa::path(tag = "audit", responses((status = 200, body = String, content_type = "text/plain"), (status = 401, body = Problem)))]
-#[get("/v1/log/checkpoint")]
-async fn checkpoint(served: Data<Served>, _asker: Asker) -> Result<HttpResponse, Problem> {
-    let note = served.node.federation.ask(OwnCheckpoint, QUICK).await?;
-    Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(note))
 }

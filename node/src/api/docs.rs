@@ -8,7 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, gravity, health, ingest, jobs, notices, peers, search, sources, tokens, trust,
+    answers, audit, bundles, care, did, gravity, health, ingest, jobs, log, notices, peers, search, sources, teachings,
+    tokens, trust,
 };
 
 /// The description.
@@ -27,11 +28,15 @@ use super::{
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
         sources::list, sources::block,
         search::search, answers::answer, answers::grounded, answers::list, answers::show,
-        bundles::export, bundles::verify, bundles::import,
-        notices::publish, notices::list, notices::show, notices::signed, notices::receipts,
+        bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
+        notices::publish, notices::draft, notices::publish_signed, notices::list, notices::show, notices::signed,
+        notices::receipts, notices::events, notices::watch,
         peers::list, peers::connect, peers::block, peers::unblock,
-        trust::list, trust::add, trust::remove,
-        audit::list, audit::verify, audit::checkpoint, gravity::plan,
+        teachings::offer, teachings::list, teachings::send, teachings::resolve,
+        trust::list, trust::add, trust::set, trust::remove, trust::take_up, trust::settle,
+        audit::list, audit::verify, gravity::plan,
+        log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
+        log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,
         care::rebuild, care::doctor,
     )

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use plumb_actors::grounding::{AnswerView, SavedAnswerView};
-use plumb_actors::retrieval::Coverage;
+use plumb_actors::grounding::{AnswerView, ClaimStateView, SavedAnswerView};
+use plumb_actors::retrieval::{Coverage, UnconfirmedView};
 use plumb_core::boundary::Sensitivity;
 use plumb_core::grounding::{self, Claim, Confidence, Contested, GroundingState, Reliability};
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,9 @@ pub struct AnswerReply {
     pub answer: Answer,
     /// Who was asked, and what came of it.
     pub coverage: Coverage,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<UnconfirmedView>,
     /// The bundle in which it was kept, by its CID.
     pub bundle: Option<String>,
 }
@@ -101,6 +104,12 @@ pub struct SavedAnswerReply {
     pub flags: Vec<String>,
     /// The notices.
     pub notices: Vec<String>,
+    /// How each claim stands now.
+    #[serde(default)]
+    pub claims: Vec<ClaimStateView>,
+    /// Publishers of its evidence whose word on whether it still stands could not be confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<UnconfirmedView>,
 }
 
 impl From<grounding::Answer> for Answer {
@@ -142,15 +151,15 @@ impl From<grounding::Citation> for Citation {
 
 impl From<AnswerView> for AnswerReply {
     fn from(view: AnswerView) -> AnswerReply {
-        let AnswerView { answer, coverage, bundle } = view;
-        AnswerReply { answer: answer.into(), coverage, bundle }
+        let AnswerView { answer, coverage, unconfirmed, bundle } = view;
+        AnswerReply { answer: answer.into(), coverage, unconfirmed, bundle }
     }
 }
 
 impl From<SavedAnswerView> for SavedAnswerReply {
     fn from(view: SavedAnswerView) -> SavedAnswerReply {
-        let SavedAnswerView { bundle, saved_at, answer, state, flags, notices } = view;
-        SavedAnswerReply { bundle, saved_at, answer: answer.into(), state, flags, notices }
+        let SavedAnswerView { bundle, saved_at, answer, state, flags, notices, claims, unconfirmed } = view;
+        SavedAnswerReply { bundle, saved_at, answer: answer.into(), state, flags, notices, claims, unconfirmed }
     }
 }
 

@@ -6,6 +6,7 @@ use plumb_actors::retrieval::{AssembleContext, K_DEFAULT, K_MAX, SearchView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::asking::Peers;
 use super::{check_query, peers_deadline, with_peers};
 use crate::problem::Problem;
 use crate::serve::{Asker, Body, Served};
@@ -24,9 +25,12 @@ pub struct SearchRequest {
     /// At most so many results: 1 to 100, otherwise 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<usize>,
-    /// Whether peers are asked too.
+    /// Whether peers are asked too, and which.
     #[serde(default)]
-    pub peers: bool,
+    pub peers: Peers,
+    /// What for, in a few words: peers that are asked are told, and write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     /// Whether every factor of each score is shown.
     #[serde(default)]
     pub explain: bool,
@@ -50,14 +54,14 @@ async fn search(
     Asker(caller): Asker,
     body: Body<SearchRequest>,
 ) -> Result<Json<SearchView>, Problem> {
-    let SearchRequest { query, k, peers, explain, deadline_ms } = body.value;
+    let SearchRequest { query, k, peers, purpose, explain, deadline_ms } = body.value;
     check_query(&query)?;
     let k = k.unwrap_or(K_DEFAULT);
     if !(1..=K_MAX).contains(&k) {
         return Err(Problem::invalid(format!("a search gives 1 to {K_MAX} results, not {k}")));
     }
     let deadline = peers_deadline(deadline_ms)?;
-    let message = AssembleContext { caller, query: query.clone(), k, peers, deadline };
+    let message = AssembleContext { caller, query: query.clone(), k, peers: peers.ask(purpose), deadline };
     let found = served.node.retrieval.ask(message, with_peers(deadline)).await?;
     Ok(Json(found.view(&query, explain)))
 }

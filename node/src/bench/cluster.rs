@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use crate::demo::interruption;
+use crate::passphrase::make_passphrase;
 use crate::process::{Running, finish, head, json_of, poll, this_program};
 
 /// Longest that peers may take to meet, and a notice to arrive.
@@ -32,7 +33,16 @@ impl Cluster {
         std::fs::create_dir(root.path().join("elsewhere"))?;
         let interrupted = interruption()?;
         let mut cluster = Cluster { running: Vec::new(), addresses: Vec::new(), root, program, interrupted };
-        cluster.elsewhere(&["org", "init", "Bench", "--out", &cluster.path("root")])?;
+        let passphrase = make_passphrase(cluster.path("passphrase").as_ref())?;
+        cluster.elsewhere(&[
+            "org",
+            "init",
+            "Bench",
+            "--root",
+            &cluster.path("root"),
+            "--passphrase-file",
+            &passphrase,
+        ])?;
         for at in 0..n {
             cluster.add(at)?;
             progress(at + 1);
@@ -45,7 +55,10 @@ impl Cluster {
         let department = format!("department {at}");
         self.run(at, &["init", "--org", "Bench", "--department", &department, "--person", "bench", "--join"])?;
         let request = self.path(&format!("{}/node.request.json", home_of(at)));
-        self.elsewhere(&["org", "certify", &request, "--root", &root, "--install", &home])?;
+        let passphrase = self.path("passphrase");
+        let certify =
+            ["org", "certify", &request, "--root", &root, "--install", &home, "--passphrase-file", &passphrase];
+        self.elsewhere(&certify)?;
         let mut command = this_program(&self.program, &self.root.path().join("elsewhere"));
         command.args(["up", "--http", "127.0.0.1:0", "--listen", "/ip4/127.0.0.1/tcp/0", "--home", &home]);
         let before = [at.checked_sub(1), Some(at / 2).filter(|half| *half < at)];

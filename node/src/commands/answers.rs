@@ -75,6 +75,9 @@ fn show(saved: &SavedAnswerReply) -> String {
         saved.bundle,
         ask::answer(&saved.answer),
     );
+    for claim in saved.claims.iter().filter(|claim| claim.state != "supported") {
+        let _ = writeln!(text, "Claim {} is {} now", claim.id, claim.state);
+    }
     for notice in &saved.notices {
         let _ = writeln!(text, "Notice {notice}");
     }

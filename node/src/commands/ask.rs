@@ -8,6 +8,7 @@ use plumb_actors::retrieval::Coverage;
 use plumb_core::measure::Duration;
 
 use crate::api::answers::AnswerRequest;
+use crate::api::asking::Peers;
 use crate::api::envelope::{Answer, AnswerReply};
 use crate::cli::Context;
 use crate::client::escape;
@@ -28,9 +29,13 @@ use crate::{output, session, span};
 pub struct AskArgs {
     /// The question
     question: String,
-    /// Ask other nodes too
-    #[arg(long)]
-    peers: bool,
+    /// Ask other nodes too: those that promise most (auto), all, or the best so many
+    #[arg(long, value_name = "N|all|auto", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        default_value = "false", hide_default_value = true, value_parser = Peers::parse)]
+    peers: Peers,
+    /// Tell the nodes that are asked what it is for
+    #[arg(long, value_name = "TEXT")]
+    purpose: Option<String>,
     /// Keep the answer, sealed with its evidence
     #[arg(long)]
     save: bool,
@@ -47,6 +52,7 @@ pub async fn run(cx: &Context, args: AskArgs) -> anyhow::Result<Exit> {
     let request = AnswerRequest {
         query: args.question,
         peers: args.peers,
+        purpose: args.purpose,
         deadline_ms: args.deadline.map(|d| d.0),
         save: args.save || args.bundle.is_some(),
     };
@@ -72,6 +78,9 @@ fn show(view: &AnswerReply, file: Option<&std::path::Path>) -> String {
     let mut text = answer(&view.answer);
     if !view.coverage.peers.is_empty() {
         text.push_str(&coverage(&view.coverage));
+    }
+    for unconfirmed in &view.unconfirmed {
+        let _ = writeln!(text, "Caution: {}", unconfirmed.sentence());
     }
     if let Some(bundle) = &view.bundle {
         let _ = match file {
@@ -146,10 +155,14 @@ pub fn coverage(coverage: &Coverage) -> String {
             None => "its log was never confirmed here".to_string(),
         };
         let detail = peer.detail.as_deref().map(|d| format!(" ({d})")).unwrap_or_default();
-        let hits = count(peer.hits, "hit", "hits");
-        let _ = writeln!(text, "       {} {}: {}{detail}, {hits}; {age}", peer.name, short(&peer.node), peer.state);
+        let mut hits = count(peer.hits, "hit", "hits");
+        if peer.dropped > 0 {
+            let _ = write!(hits, ", {} dropped", peer.dropped);
+        }
+        let state = peer.state.replace('_', " ");
+        let _ = writeln!(text, "       {} {}: {state}{detail}, {hits}; {age}", peer.name, short(&peer.node));
     }
-    if !coverage.peers.is_empty() && !coverage.complete {
+    if coverage.missing_could_change {
         text.push_str("Not every node answered; a missing one could change this.\n");
     }
     text

@@ -1,33 +1,37 @@
 //! `plumb bundle`: signed bundles, out, checked, in. Showing, verifying and replaying need no node and no home.
 
+mod show;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
-use plumb_actors::grounding::{ImportView, VerdictView};
-use plumb_core::identity::OrgId;
+use clap::{Args, Subcommand, ValueEnum};
+use plumb_actors::grounding::{BundleView, ImportView, VerdictView};
+use plumb_core::exchange::{Form, Manifest};
+use plumb_core::identity::{NodeId, OrgId};
 use serde::Serialize;
 
-use super::ask;
-use crate::api::bundles::MEDIA_TYPE;
-use crate::api::envelope::Answer;
+use crate::api::bundles::media_type;
 use crate::cli::Context;
-use crate::client::escape;
-use crate::exit::Exit;
+use crate::client::{escape, with_query};
+use crate::exit::{Exit, UsageError};
 use crate::home::write_atomically;
 use crate::offline::{self, Contents};
-use crate::output::{count, short};
+use crate::output::{Table, count, line, short};
 use crate::{output, session};
 
 /// Bundles.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    plumb bundle list                   with the bundles that contradict each other\n  \
     plumb bundle export last --out answer.car\n  \
+    plumb bundle export last --format json --out answer.json   a Verifiable Credential, from its issuer only\n  \
     plumb bundle verify answer.car      exit 0 authentic and current, 4 retracted, 5 unknown or stale, 6 not authentic\n  \
     plumb bundle verify answer.car --trust did:key:z6Mk… --notice retraction.notice\n  \
     plumb bundle replay answer.car      composes the answer again from the evidence\n  \
-    plumb bundle import answer.car      its evidence becomes searchable here\n\n\
-    show, verify and replay need no node. verify takes what the home's node knows of retractions, if there is one.")]
+    plumb bundle import answer.car      its evidence becomes searchable here; 8 if not all of it could be had\n\n\
+    show, verify, replay and import take both forms, and tell them apart by what is in the file.\n\
+    show, verify and replay of a file need no node. verify takes what the home's node knows of retractions, if there is one.")]
 pub struct BundleArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -35,17 +39,29 @@ pub struct BundleArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// List saved and imported bundles, newest first
+    List {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
     /// Write the file of a saved or imported bundle
     Export {
         /// Its CID, or `last`
         bundle: String,
+        /// In which form. JSON carries a proof with the issuer's key, so only the issuer can write it
+        #[arg(long, value_name = "FORM", default_value = "car")]
+        format: Format,
         /// Where to
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
+        /// Leave the evidence out: whoever imports it fetches that from the nodes that have it
+        #[arg(long)]
+        thin: bool,
     },
-    /// Show what stands in a bundle file, without believing it
+    /// Show what stands in a bundle, without believing it
     Show {
-        /// The file
+        /// The file; or the CID of a bundle that is kept here, or `last`
         file: PathBuf,
     },
     /// Verify a bundle file
@@ -61,6 +77,9 @@ enum Verb {
         /// Take this signed notice into account; may be repeated. Implies --offline
         #[arg(long, value_name = "FILE")]
         notice: Vec<PathBuf>,
+        /// Take this rotation or revocation into account, as a root wrote it; may be repeated. Implies --offline
+        #[arg(long, value_name = "FILE")]
+        statement: Vec<PathBuf>,
     },
     /// Compose the answer of a bundle file again from its evidence, and compare
     Replay {
@@ -74,140 +93,87 @@ enum Verb {
     Import {
         /// The file
         file: PathBuf,
+        /// The node that passed the file on, if it is another than its issuer: it gets a receipt too, and owes its notices
+        #[arg(long, value_name = "DID")]
+        from: Option<NodeId>,
     },
+}
+
+/// The form of a bundle file.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// CAR v1, for programs that speak IPLD
+    Car,
+    /// A W3C Verifiable Credential with a Data Integrity proof
+    Json,
+}
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Form {
+        match format {
+            Format::Car => Form::Car,
+            Format::Json => Form::Json,
+        }
+    }
 }
 
 /// Does it.
 pub async fn run(cx: &Context, args: BundleArgs) -> anyhow::Result<Exit> {
     match args.verb {
-        Verb::Export { bundle, out } => export(cx, &bundle, out).await,
-        Verb::Show { file } => show(cx, &file),
-        Verb::Verify { file, offline, trust, notice } => verify(cx, &file, offline, &trust, &notice).await,
+        Verb::List { limit } => list(cx, limit).await,
+        Verb::Export { bundle, format, out, thin } => export(cx, &bundle, format.into(), out, thin).await,
+        Verb::Show { file } => show::show(cx, &file).await,
+        Verb::Verify { file, offline, trust, notice, statement } => {
+            verify(cx, &file, offline, &trust, &notice, &statement).await
+        }
         Verb::Replay { file, out } => replay(cx, &file, out.as_deref()),
-        Verb::Import { file } => import(cx, &file).await,
+        Verb::Import { file, from } => import(cx, &file, from).await,
     }
+}
+
+async fn list(cx: &Context, limit: usize) -> anyhow::Result<Exit> {
+    let address = with_query("/v1/bundles", &[("limit", Some(limit.to_string()))]);
+    let bundles: Vec<BundleView> = session::with_node(cx, async |client| client.get(&address).await).await?;
+    output::emit(cx.json, &bundles, || {
+        let mut table = Table::new(&["issued", "from", "question", "bundle", "conflicts"]);
+        for b in &bundles {
+            let from = if b.imported { short(&b.issuer) } else { "here".to_string() };
+            let conflicts = if b.conflicts_with.is_empty() {
+                String::new()
+            } else {
+                count(b.conflicts_with.len() as u64, "bundle says otherwise", "bundles say otherwise")
+            };
+            table.row([b.issued_at.clone(), from, line(&b.query, 60), b.bundle.clone(), conflicts]);
+        }
+        table.show("no bundles that you may read")
+    })?;
+    Ok(Exit::Done)
 }
 
 #[derive(Debug, Serialize)]
 struct ExportView {
     bundle: String,
+    format: &'static str,
     file: PathBuf,
     bytes: usize,
 }
 
-async fn export(cx: &Context, bundle: &str, out: PathBuf) -> anyhow::Result<Exit> {
-    let path = format!("/v1/bundles/{}", escape(bundle));
-    let car = session::with_node(cx, async |client| client.get_bytes(&path).await).await?;
-    write_atomically(&out, &car)?;
-    let contents = Contents::read(&car)?;
-    let view = ExportView { bundle: contents.cid.to_string(), file: out, bytes: car.len() };
-    output::emit(cx.json, &view, || format!("{} → {} ({} bytes)\n", view.bundle, view.file.display(), view.bytes))?;
-    Ok(Exit::Done)
-}
-
-#[derive(Debug, Serialize)]
-struct ContentsView {
-    bundle: String,
-    issuer: String,
-    organisation: String,
-    issued_at: String,
-    max_age_ms: u64,
-    query: String,
-    sensitivity: String,
-    blocks: usize,
-    answer: Answer,
-    evidence: Vec<EvidenceView>,
-    heads: Vec<HeadView>,
-}
-
-#[derive(Debug, Serialize)]
-struct EvidenceView {
-    chunk: String,
-    source: String,
-    title: String,
-    uri: String,
-    publisher: String,
-    score: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct HeadView {
-    publisher: String,
-    as_of: String,
-    checkpoint: String,
-}
-
-impl From<Contents> for ContentsView {
-    fn from(contents: Contents) -> ContentsView {
-        let Contents { cid, bundle, answer, sources, n_blocks } = contents;
-        let evidence = bundle.evidence.iter().filter_map(|cited| {
-            let source = sources.get(&cited.source)?;
-            Some(EvidenceView {
-                chunk: cited.chunk.to_string(),
-                source: cited.source.to_string(),
-                title: source.title.clone(),
-                uri: source.uri.clone(),
-                publisher: source.publisher.to_string(),
-                score: cited.score,
-            })
-        });
-        ContentsView {
-            bundle: cid.to_string(),
-            issuer: bundle.issuer.to_string(),
-            organisation: bundle.org.to_string(),
-            issued_at: bundle.issued_at.to_string(),
-            max_age_ms: bundle.max_age.0,
-            query: bundle.query.clone(),
-            sensitivity: bundle.sensitivity.to_string(),
-            blocks: n_blocks,
-            evidence: evidence.collect(),
-            heads: bundle
-                .heads
-                .iter()
-                .map(|head| HeadView {
-                    publisher: head.publisher.to_string(),
-                    as_of: head.as_of.to_string(),
-                    checkpoint: head.checkpoint.to_string(),
-                })
-                .collect(),
-            answer: answer.into(),
-        }
-    }
-}
-
-fn show(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
-    let car = offline::read_file(file)?;
-    let contents = match Contents::read(&car) {
-        Ok(contents) => contents,
-        Err(error) => {
-            output::remark(&format!("plumb: {} is no bundle: {error}", file.display()));
-            return Ok(Exit::NotAuthentic);
-        }
-    };
-    let view = ContentsView::from(contents);
-    output::emit(cx.json, &view, || {
-        let mut text = format!(
-            "Bundle {}\n  issued by    {}\n  of           {}\n  at           {}\n  label        {}\n  blocks       {}\n  question     {}\n\n{}",
-            view.bundle,
-            view.issuer,
-            view.organisation,
-            view.issued_at,
-            view.sensitivity,
-            view.blocks,
-            view.query,
-            ask::answer(&view.answer),
+async fn export(cx: &Context, bundle: &str, form: Form, out: PathBuf, thin: bool) -> anyhow::Result<Exit> {
+    if thin && form == Form::Json {
+        return Err(
+            UsageError("a credential in JSON is always whole; --thin goes with --format car".to_string()).into()
         );
-        let _ = writeln!(text, "\nEvidence in rank order:");
-        for e in &view.evidence {
-            let _ =
-                writeln!(text, "  {} · {} · score {} · published by {}", e.title, e.uri, e.score, short(&e.publisher));
-        }
-        for head in &view.heads {
-            let _ = writeln!(text, "The log of {} was confirmed at {}", short(&head.publisher), head.as_of);
-        }
-        text.push_str("\nThis is what the file says. `plumb bundle verify` checks it.\n");
-        text
-    })?;
+    }
+    let path = with_query(&format!("/v1/bundles/{}", escape(bundle)), &[("format", Some(form.as_str().to_string()))]);
+    let mut file = session::with_node(cx, async |client| client.get_bytes(&path).await).await?.to_vec();
+    let contents = Contents::read(&file)?;
+    if thin {
+        file = Manifest::read(&file)?.to_thin_car();
+    }
+    write_atomically(&out, &file)?;
+    let view =
+        ExportView { bundle: contents.cid.to_string(), format: contents.form.as_str(), file: out, bytes: file.len() };
+    output::emit(cx.json, &view, || format!("{} → {} ({} bytes)\n", view.bundle, view.file.display(), view.bytes))?;
     Ok(Exit::Done)
 }
 
@@ -217,14 +183,18 @@ async fn verify(
     offline: bool,
     trust: &[OrgId],
     notices: &[PathBuf],
+    statements: &[PathBuf],
 ) -> anyhow::Result<Exit> {
-    let car = offline::read_file(file)?;
-    let alone = offline || !trust.is_empty() || !notices.is_empty() || !cx.home()?.is_certified();
+    let bytes = offline::read_file(file)?;
+    let named = !trust.is_empty() || !notices.is_empty() || !statements.is_empty();
+    let alone = offline || named || !cx.home()?.is_certified();
     let verdict: VerdictView = if alone {
         let notices = notices.iter().map(|f| offline::read_notice(f)).collect::<anyhow::Result<Vec<_>>>()?;
-        offline::verdict(&car, trust, &notices)
+        let statements = statements.iter().map(|f| offline::read_statement(f)).collect::<anyhow::Result<Vec<_>>>()?;
+        offline::verdict(&bytes, trust, &notices, &statements)
     } else {
-        session::with_node(cx, async |client| client.post_file("/v1/bundles/verify", MEDIA_TYPE, car).await).await?
+        let media_type = media_type(Form::of(&bytes));
+        session::with_node(cx, async |client| client.post_file("/v1/bundles/verify", media_type, bytes).await).await?
     };
     output::emit(cx.json, &verdict, || show_verdict(&verdict, alone))?;
     Ok(Exit::of_verdict(verdict.exit_code))
@@ -236,6 +206,15 @@ fn show_verdict(verdict: &VerdictView, alone: bool) -> String {
         let _ = writeln!(text, "✓ {check}");
     }
     let _ = writeln!(text, "{} {}", if verdict.exit_code == 6 { "✗" } else { "→" }, verdict.summary);
+    match &verdict.logged {
+        Some(logged) => {
+            let _ = writeln!(text, "  logged at index {} of {} in {}", logged.index, logged.size, logged.log);
+        }
+        None if verdict.exit_code != 6 => {
+            text.push_str("  not logged: the file does not prove that its issuer put it on the public record\n");
+        }
+        None => {}
+    }
     for withdrawn in &verdict.withdrawn {
         let _ = writeln!(text, "  withdrawn: {}\n    by notice {}", withdrawn.title, withdrawn.notice);
     }
@@ -251,8 +230,8 @@ fn show_verdict(verdict: &VerdictView, alone: bool) -> String {
 }
 
 fn replay(cx: &Context, file: &Path, out: Option<&Path>) -> anyhow::Result<Exit> {
-    let car = offline::read_file(file)?;
-    let (view, bytes) = match offline::replayed(&car) {
+    let file_bytes = offline::read_file(file)?;
+    let (view, bytes) = match offline::replayed(&file_bytes) {
         Ok(replayed) => replayed,
         Err(error) => {
             output::remark(&format!("plumb: {} cannot be replayed: {error}", file.display()));
@@ -274,11 +253,16 @@ fn replay(cx: &Context, file: &Path, out: Option<&Path>) -> anyhow::Result<Exit>
     Ok(if view.equal { Exit::Done } else { Exit::NotAuthentic })
 }
 
-async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
-    let car = offline::read_file(file)?;
+async fn import(cx: &Context, file: &Path, from: Option<NodeId>) -> anyhow::Result<Exit> {
+    let bytes = offline::read_file(file)?;
+    let media_type = media_type(Form::of(&bytes));
+    let address = with_query("/v1/bundles/import", &[("from", from.map(|node| node.to_string()))]);
     let import: ImportView =
-        session::with_node(cx, async |client| client.post_file("/v1/bundles/import", MEDIA_TYPE, car).await).await?;
+        session::with_node(cx, async |client| client.post_file(&address, media_type, bytes).await).await?;
     output::emit(cx.json, &import, || {
+        if !import.complete {
+            return format!("{}\n", import.verdict.summary);
+        }
         let mut text = format!(
             "Imported {}: {} new, {} known, {}\n",
             import.bundle,
@@ -292,8 +276,18 @@ async fn import(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
         for receipt in &import.receipts {
             let _ = writeln!(text, "Receipt {receipt}");
         }
+        if import.blocks_fetched > 0 {
+            let _ = writeln!(text, "{} came from peers", count(import.blocks_fetched, "block", "blocks"));
+        }
+        for unconfirmed in &import.unconfirmed {
+            let _ = writeln!(text, "{}", unconfirmed.sentence());
+        }
+        for other in &import.conflicts_with {
+            let _ =
+                writeln!(text, "! {other} is kept here too, and says otherwise to the same question; both are kept");
+        }
         let _ = writeln!(text, "{}", import.verdict.summary);
         text
     })?;
-    Ok(Exit::Done)
+    Ok(if import.complete { Exit::Done } else { Exit::Busy })
 }

@@ -11,6 +11,7 @@ use plumb_core::exchange::session::{
 };
 use serde::Serialize;
 
+use crate::api::asking::Peers;
 use crate::api::search::SearchRequest;
 use crate::cli::Context;
 use crate::exit::Exit;
@@ -95,7 +96,8 @@ pub async fn run(cx: &Context, args: ContextArgs) -> anyhow::Result<Exit> {
         Verb::Make { query, out, max_chunks, budget_chars, trust, peers, markdown } => {
             let budget = Budget { max_chunks, budget_chars };
             let k = usize::try_from(max_chunks.saturating_mul(OVERSAMPLE)).unwrap_or(K_MAX).clamp(1, K_MAX);
-            let request = SearchRequest { query: query.clone(), k: Some(k), peers, explain: false, deadline_ms: None };
+            let peers = Peers::Flag(peers);
+            let request = SearchRequest { query: query.clone(), k: Some(k), peers, ..SearchRequest::default() };
             let own = cx.home()?.node_key()?.public().to_string();
             let found: SearchView =
                 session::with_node(cx, async |client| client.post("/v1/search", &request).await).await?;

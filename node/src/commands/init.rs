@@ -7,12 +7,13 @@ use anyhow::bail;
 use clap::Args;
 use plumb_actors::Person;
 use plumb_core::identity::{EntityId, EntityType, OrgId};
-use plumb_core::trust::VALIDITY_DEFAULT;
+use plumb_core::trust::{Terms, VALIDITY_DEFAULT};
 use serde::Serialize;
 
 use crate::cli::Context;
 use crate::exit::{Exit, UsageError};
 use crate::home::{CertificateRequest, Root, check_name, generate_key, write_atomically, write_key, write_new};
+use crate::passphrase::PassphraseArgs;
 use crate::{config, output};
 
 /// The person of a home whose maker does not say for whom it is.
@@ -38,6 +39,8 @@ pub struct InitArgs {
     /// Join an organisation that exists: write a certificate request instead of founding one
     #[arg(long)]
     join: bool,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
 }
 
 /// What was made.
@@ -73,8 +76,14 @@ pub fn run(cx: &Context, args: InitArgs) -> anyhow::Result<Exit> {
         write_new(&home.request_file(), &serde_json::to_vec_pretty(&wish)?)?;
         request = Some(home.request_file());
     } else {
-        let root = Root::found(&home.keys(), &args.org)?;
-        let certificate = root.certify(key.public(), department.clone(), VALIDITY_DEFAULT)?;
+        let root = Root::found(&home.keys(), &args.org, args.passphrase.given()?.as_deref())?;
+        let terms = Terms {
+            department: department.clone(),
+            capabilities: None,
+            succeeds: Vec::new(),
+            validity: VALIDITY_DEFAULT,
+        };
+        let certificate = root.certify(key.public(), terms)?;
         write_new(&home.certificate_file(), &certificate.to_bytes())?;
         organisation = Some(root.org());
     }
@@ -116,8 +125,8 @@ fn show(view: &InitView) -> String {
         let _ = write!(
             text,
             "  root    {organisation}\n\n\
-             The organisation was founded here, and its root key lies in keys/organisation.key. Whoever has it certifies\n\
-             nodes; `plumb org init` makes one that lies apart from any node.\n\
+             The organisation was founded here, and its root key lies in keys/, without a passphrase unless one was\n\
+             given. Whoever has it certifies nodes; `plumb org init` makes one that lies apart from any node.\n\
              Next: plumb ingest PATH, plumb ask QUESTION, plumb up\n"
         );
     }

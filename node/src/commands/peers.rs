@@ -141,6 +141,11 @@ fn status(view: &PeersView) -> String {
     };
     let admitted = view.peers.iter().filter(|p| p.admitted).count();
     let _ = writeln!(text, "  {admitted} of {} known peers are admitted", view.peers.len());
+    let cosigned = view.peers.iter().filter(|p| p.admitted && p.cosigned == view.log_size).count();
+    let _ = writeln!(text, "  its log is cosigned by {cosigned} of {admitted} peers at size {}", view.log_size);
+    if let Some(stopped) = &view.publishing_stopped {
+        let _ = writeln!(text, "  {stopped}");
+    }
     for peer in &view.peers {
         text.push('\n');
         text.push_str(&one(peer));
@@ -172,6 +177,7 @@ fn one(peer: &PeerView) -> String {
         _ => "never confirmed".to_string(),
     };
     let _ = writeln!(text, "  log        {} entries held here, {confirmed}", peer.log_size);
+    let _ = writeln!(text, "  cosigned   {} entries of this node's log", peer.cosigned);
     for address in &peer.addresses {
         let _ = writeln!(text, "  connected  {address}");
     }

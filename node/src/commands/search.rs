@@ -7,6 +7,7 @@ use plumb_actors::retrieval::{HitView, K_DEFAULT, SearchView};
 use plumb_core::measure::Duration;
 
 use super::ask;
+use crate::api::asking::Peers;
 use crate::api::search::SearchRequest;
 use crate::cli::Context;
 use crate::exit::Exit;
@@ -21,6 +22,8 @@ const PASSAGE_CHARS: usize = 240;
 #[command(after_help = "Examples:\n  \
     plumb search \"pump 7 suction pressure\"\n  \
     plumb search chloramine --peers --deadline 2s    ask other nodes too\n  \
+    plumb search chloramine --peers=all              however many there are; --peers=5 asks the most promising five
+  \
     plumb search chloramine --explain                every factor of each score\n  \
     plumb search salary --as person-mara-lindqvist   what she may read")]
 pub struct SearchArgs {
@@ -29,9 +32,13 @@ pub struct SearchArgs {
     /// At most so many results, up to 100
     #[arg(long, value_name = "N", default_value_t = K_DEFAULT)]
     k: usize,
-    /// Ask other nodes too
-    #[arg(long)]
-    peers: bool,
+    /// Ask other nodes too: those that promise most (auto), all, or the best so many
+    #[arg(long, value_name = "N|all|auto", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        default_value = "false", hide_default_value = true, value_parser = Peers::parse)]
+    peers: Peers,
+    /// Tell the nodes that are asked what it is for
+    #[arg(long, value_name = "TEXT")]
+    purpose: Option<String>,
     /// Show every factor of each score
     #[arg(long)]
     explain: bool,
@@ -46,15 +53,16 @@ pub async fn run(cx: &Context, args: SearchArgs) -> anyhow::Result<Exit> {
         query: args.query,
         k: Some(args.k),
         peers: args.peers,
+        purpose: args.purpose,
         explain: args.explain,
         deadline_ms: args.deadline.map(|d| d.0),
     };
     let found: SearchView = session::with_node(cx, async |client| client.post("/v1/search", &request).await).await?;
-    output::emit(cx.json, &found, || show(&found, args.peers))?;
+    output::emit(cx.json, &found, || show(&found))?;
     Ok(Exit::Done)
 }
 
-fn show(found: &SearchView, peers: bool) -> String {
+fn show(found: &SearchView) -> String {
     let mut text = String::new();
     if found.hits.is_empty() {
         text.push_str("Nothing found that you may read.\n");
@@ -62,7 +70,7 @@ fn show(found: &SearchView, peers: bool) -> String {
     for (hit, rank) in found.hits.iter().zip(1..) {
         show_hit(&mut text, rank, hit);
     }
-    if peers {
+    if !found.coverage.peers.is_empty() {
         text.push('\n');
         text.push_str(&ask::coverage(&found.coverage));
     }
@@ -74,7 +82,7 @@ fn show_hit(text: &mut String, rank: usize, hit: &HitView) {
     let headings = if hit.headings.is_empty() { String::new() } else { format!(" › {}", hit.headings.join(" › ")) };
     let _ = write!(
         text,
-        "{rank}. {}{headings}\n   {}{page} · {} · score {} · from {}\n   {}\n",
+        "{rank}. {}{headings}\n   {}{page} · {} · score {} · from {}\n   “{}”\n",
         hit.title,
         hit.uri,
         hit.sensitivity,
@@ -82,6 +90,9 @@ fn show_hit(text: &mut String, rank: usize, hit: &HitView) {
         short(&hit.publisher),
         line(&hit.text, PASSAGE_CHARS),
     );
+    if let Some(unconfirmed) = &hit.unconfirmed {
+        let _ = writeln!(text, "   Caution: {}", unconfirmed.sentence());
+    }
     if let Some(notice) = &hit.caution {
         let _ = writeln!(text, "   Caution: notice {notice}");
     }

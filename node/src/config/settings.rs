@@ -58,7 +58,7 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 20] = [
+pub static SETTINGS: [Setting; 24] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
@@ -71,6 +71,13 @@ pub static SETTINGS: [Setting; 20] = [
         Kind::Text,
         Preset::Text("127.0.0.1:7411"),
         "Where `plumb up` answers HTTP. Loopback unless you put TLS in front of it.",
+    ),
+    setting(
+        "http.did_web",
+        Kind::Text,
+        Preset::Text(""),
+        "The host under which HTTP is reached from outside, such as evidence.example.org. With it this node serves \
+         /.well-known/did.json and signs JSON bundles as did:web of that host; without it, as its did:key.",
     ),
     setting(
         "federation.listen",
@@ -102,6 +109,24 @@ pub static SETTINGS: [Setting; 20] = [
         Kind::Number,
         Preset::Number(500),
         "Requests of one kind that one peer may send in a second, in the long run.",
+    ),
+    setting(
+        "federation.publish_summary",
+        Kind::Flag,
+        Preset::Flag(false),
+        "Whether other nodes get a signed summary of the public collection (its frequent terms), to choose whom to ask.",
+    ),
+    setting(
+        "federation.share_statistics",
+        Kind::Flag,
+        Preset::Flag(true),
+        "Whether other nodes get the statistics of what they may read. If not, results are fused by rank.",
+    ),
+    setting(
+        "federation.name_person",
+        Kind::Flag,
+        Preset::Flag(false),
+        "Whether a question to other nodes says which person asks, besides role and department.",
     ),
     setting(
         "federation.sync",

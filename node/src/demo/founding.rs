@@ -15,11 +15,12 @@ pub fn found(stage: &mut Stage) -> anyhow::Result<()> {
         "A node is let in because the root key of its organisation signed for it. Roots are pinned by people; nothing \
          is trusted because it could be reached.",
     )?;
+    let passphrase = stage.secret("passphrase")?;
     let mut roots = Vec::new();
     for organisation in ["Northwater", "Halden Institute"] {
         let root = root_of(stage, organisation);
-        let made: Value =
-            serde_json::from_slice(&stage.plumb_elsewhere(&["org", "init", organisation, "--out", &root], 0)?.stdout)?;
+        let init = ["org", "init", organisation, "--root", &root, "--passphrase-file", &passphrase];
+        let made: Value = serde_json::from_slice(&stage.plumb_elsewhere(&init, 0)?.stdout)?;
         let did = text(&made, "/organisation")?.to_string();
         stage.value("organisation", &did)?;
         roots.push((organisation, did));
@@ -31,7 +32,9 @@ pub fn found(stage: &mut Stage) -> anyhow::Result<()> {
         stage.value("node", text(&made, "/node")?)?;
         let request = stage.path(&format!("{department}/node.request.json"));
         let (root, home) = (root_of(stage, organisation), stage.path(department));
-        stage.plumb_elsewhere(&["org", "certify", &request, "--root", &root, "--install", &home], 0)?;
+        let certify =
+            ["org", "certify", &request, "--root", &root, "--install", &home, "--passphrase-file", &passphrase];
+        stage.plumb_elsewhere(&certify, 0)?;
     }
     for node in Node::ALL {
         for (name, did) in roots.iter().filter(|(name, _)| *name != node.organisation()) {

@@ -11,6 +11,7 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::report::Report;
+use crate::passphrase::make_passphrase;
 use crate::process::{Outcome, Running, finish, head, json_of, poll, this_program};
 
 /// Longest that a notice or a peer may take to arrive.
@@ -174,6 +175,13 @@ impl Stage {
         open.and_then(|mut file| write!(file, "\n{lines}\n"))
             .with_context(|| format!("{} cannot be written", file.display()))?;
         self.report.exited(0)
+    }
+
+    /// Makes up a passphrase and writes it into a file that only its owner reads. Gives the file, as an argument.
+    pub fn secret(&mut self, name: &str) -> anyhow::Result<String> {
+        let file = make_passphrase(&self.root.join(name))?;
+        self.value("passphrase", format!("a random one, in {}", self.short(&file)))?;
+        Ok(file)
     }
 
     /// Starts a node that dials these addresses, and waits until it is ready. Gives its process and what it said.

@@ -43,14 +43,22 @@ fn write_with(file: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 
 /// Writes a file or replaces it: whoever reads it sees the old bytes or the new ones, never a part.
 pub fn write_atomically(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    // What is written so is not secret; the umask may still narrow it.
+    replace_with(file, bytes, 0o644)
+}
+
+/// The same for a file that only its owner reads.
+pub fn replace_private(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    replace_with(file, bytes, 0o600)
+}
+
+fn replace_with(file: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     let write = || -> std::io::Result<()> {
         let dir = match file.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),
         };
-        // What is written so is not secret; the umask may still narrow it.
-        let mode = Permissions::from_mode(0o644);
-        let mut temporary = tempfile::Builder::new().permissions(mode).tempfile_in(dir)?;
+        let mut temporary = tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(dir)?;
         temporary.write_all(bytes)?;
         temporary.as_file().sync_all()?;
         temporary.persist(file).map_err(|e| e.error)?;

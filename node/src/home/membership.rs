@@ -1,15 +1,12 @@
-//! How a node comes to belong to an organisation: the request, the root that certifies, the certificate.
+//! How a node comes to belong to an organisation: the request, and the certificate.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use plumb_core::identity::{EntityId, EntityType, NodeId, OrgId, SecretKey, Signed};
-use plumb_core::measure::Duration;
-use plumb_core::trust::{self, CLOCK_TOLERANCE, Certificate, is_signed_by_its_root};
+use plumb_core::identity::{EntityId, EntityType, NodeId, Signed};
+use plumb_core::trust::{CLOCK_TOLERANCE, Certificate, is_signed_by_its_root};
 use serde::{Deserialize, Serialize};
 
-use super::files::{make_private_dir, write_new};
-use super::keys::{generate_key, read_key, write_key};
 use crate::clock;
 
 /// Largest certificate that is read: a real one has some hundred bytes.
@@ -81,82 +78,12 @@ pub fn check_own(certificate: &Signed<Certificate>, node: &NodeId) -> anyhow::Re
     Ok(())
 }
 
-fn read_small(file: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read_small(file: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = std::fs::metadata(file)?.len();
     if bytes > CERTIFICATE_BYTES_MAX {
         bail!("it has {bytes} bytes; at most {CERTIFICATE_BYTES_MAX} are read");
     }
     Ok(std::fs::read(file)?)
-}
-
-/// What is public about a root, as `organisation.json` beside the key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RootFacts {
-    /// The organisation's name.
-    pub name: String,
-    /// Its root: a `did:key`.
-    pub org: OrgId,
-}
-
-/// An organisation's root: its key and its name.
-#[derive(Clone, Debug)]
-pub struct Root {
-    key: SecretKey,
-    name: String,
-}
-
-impl Root {
-    /// Founds an organisation. The key goes into `dir`, which may be apart from every node.
-    pub fn found(dir: &Path, name: &str) -> anyhow::Result<Root> {
-        check_name(name)?;
-        make_private_dir(dir)?;
-        let key = generate_key();
-        write_key(dir, "organisation.key", &key)?;
-        let facts = RootFacts { name: name.to_string(), org: key.public() };
-        write_new(&dir.join("organisation.json"), &serde_json::to_vec_pretty(&facts)?)?;
-        Ok(Root { key, name: name.to_string() })
-    }
-
-    /// Opens the root in a folder, or in the home of a node that keeps it.
-    pub fn open(dir: &Path) -> anyhow::Result<Root> {
-        let dir =
-            Root::folder(dir).with_context(|| format!("{} holds no root key of an organisation", dir.display()))?;
-        let key = read_key(&dir.join("organisation.key"))?;
-        let file = dir.join("organisation.json");
-        let facts: RootFacts = std::fs::read(&file)
-            .map_err(anyhow::Error::from)
-            .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
-            .with_context(|| format!("{} cannot be read", file.display()))?;
-        if facts.org != key.public() {
-            bail!("{} names another organisation than the key beside it", file.display());
-        }
-        Ok(Root { key, name: facts.name })
-    }
-
-    /// The folder in which a root key stands: the one that is named, or `keys/` below it.
-    pub fn folder(dir: &Path) -> Option<PathBuf> {
-        [dir.to_path_buf(), dir.join("keys")].into_iter().find(|d| d.join("organisation.key").is_file())
-    }
-
-    /// The organisation.
-    pub fn org(&self) -> OrgId {
-        self.key.public()
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Certifies a node.
-    pub fn certify(
-        &self,
-        node: NodeId,
-        department: EntityId,
-        validity: Duration,
-    ) -> anyhow::Result<Signed<Certificate>> {
-        Ok(trust::certify(&self.key, &self.name, node, department, clock::now(), validity)?)
-    }
 }
 
 /// Refuses what is no name of an organisation.
@@ -169,26 +96,19 @@ pub fn check_name(name: &str) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Root, generate_key};
     use super::*;
-
-    #[test]
-    fn a_root_opens_from_its_folder_and_from_a_home() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Root::found(&dir.path().join("keys"), "Northwater").unwrap();
-        for place in [dir.path().to_path_buf(), dir.path().join("keys")] {
-            let opened = Root::open(&place).unwrap();
-            assert_eq!((opened.org(), opened.name()), (root.org(), "Northwater"));
-        }
-        assert!(Root::found(&dir.path().join("keys"), "Northwater").is_err(), "a root is never written over");
-        assert!(Root::open(&dir.path().join("nowhere")).is_err());
-    }
+    use plumb_core::measure::Duration;
+    use plumb_core::trust::Terms;
 
     #[test]
     fn only_the_own_certificate_of_the_named_root_is_taken() {
         let dir = tempfile::tempdir().unwrap();
-        let root = Root::found(dir.path(), "Northwater").unwrap();
+        let root = Root::found(dir.path(), "Northwater", None).unwrap();
         let (node, other) = (generate_key().public(), generate_key().public());
-        let certificate = root.certify(node, "department-a".parse().unwrap(), Duration::days(1)).unwrap();
+        let department = "department-a".parse().unwrap();
+        let terms = Terms { department, capabilities: None, succeeds: vec![], validity: Duration::days(1) };
+        let certificate = root.certify(node, terms).unwrap();
         let file = dir.path().join("certificate");
         std::fs::write(&file, certificate.to_bytes()).unwrap();
         let read = read_certificate(&file).unwrap();

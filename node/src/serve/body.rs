@@ -7,7 +7,8 @@ use actix_web::{FromRequest, HttpRequest};
 use futures::StreamExt;
 use futures::future::LocalBoxFuture;
 use plumb_core::content::RawBlock;
-use plumb_core::exchange::CAR_BYTES_MAX;
+use plumb_core::exchange::BUNDLE_BYTES_MAX;
+use plumb_core::notice::NOTICE_BYTES_MAX;
 use serde::de::DeserializeOwned;
 
 use super::{Entrance, Served};
@@ -52,7 +53,20 @@ impl FromRequest for Bundle {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let (request, payload) = (request.clone(), payload.take());
-        Box::pin(async move { Ok(Bundle(read(&request, payload, CAR_BYTES_MAX).await?.to_vec())) })
+        Box::pin(async move { Ok(Bundle(read(&request, payload, BUNDLE_BYTES_MAX).await?.to_vec())) })
+    }
+}
+
+/// Something signed, or to be signed, as a body: a notice or a statement about roots.
+pub struct Words(pub Vec<u8>);
+
+impl FromRequest for Words {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Words, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move { Ok(Words(read(&request, payload, NOTICE_BYTES_MAX).await?.to_vec())) })
     }
 }
 

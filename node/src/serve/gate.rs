@@ -10,14 +10,16 @@ use actix_web::{Error, HttpMessage, web};
 use tracing::Instrument;
 
 use super::{Entrance, Served, caller, trace};
+use crate::api;
 use crate::problem::{Problem, Reason};
 
 /// When to come back after finding every place taken, in milliseconds.
 const RETRY_AFTER_MS: u64 = 250;
 
-/// Paths that anybody may ask for: they say whether the node lives, and what its routes are; nothing that it holds.
+/// Paths that anybody may ask for: they say whether the node lives, who it is, and what its routes are; nothing that it
+/// holds.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/health/live" | "/health/ready" | "/metrics" | "/v1/openapi.json" | "/docs")
+    matches!(path, "/health/live" | "/health/ready" | "/metrics" | "/v1/openapi.json" | "/docs" | api::did::PATH)
         || path.starts_with("/docs/")
 }
 
@@ -64,6 +66,10 @@ async fn admit<B: MessageBody>(
                 .retry_after(RETRY_AFTER_MS)
                 .into());
         };
+        // Hashes of the public log are for anybody, but not without a place: making a proof is work.
+        if api::log::is_open(request.path()) {
+            return next.call(request).await;
+        }
         let caller = caller::identify(request.request(), served).await?;
         request.extensions_mut().insert(caller);
         next.call(request).await

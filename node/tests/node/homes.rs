@@ -41,7 +41,7 @@ fn a_node_joins_an_organisation_whose_root_lies_elsewhere() {
     let place = Place::empty();
     let root = place.path("root").display().to_string();
     let founded = place.run_homeless(&["org", "init", "Northwater", "--out", &root, "--json"], 0).json();
-    assert_eq!(mode(&place.path("root/organisation.key")), 0o600);
+    assert_eq!(mode(&place.path("root/organisation.root")), 0o600);
     let made = place.json(&["init", "--org", "Northwater", "--department", "laboratory", "--join"], 0);
     assert!(made["organisation"].is_null());
     let request = made["request"].as_str().unwrap();
@@ -86,6 +86,51 @@ fn a_certificate_that_is_not_for_this_node_is_not_installed() {
     place.run_homeless(&["org", "init", "Halden", "--out", &strange], 0);
     let refused = place.run_homeless(&["org", "certify", &request, "--root", &strange, "--install", &request], 1);
     assert!(refused.stderr.contains("asks to belong to `Northwater`"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_root_lies_under_a_passphrase_and_is_rotated_under_it() {
+    let place = Place::empty();
+    let root = place.path("root").display().to_string();
+    let (right, wrong) = (place.write("right", "a long passphrase\n"), place.write("wrong", "another passphrase\n"));
+    let no_terminal = place.run(&["org", "init", "Northwater", "--root", &root], 2);
+    assert!(no_terminal.stderr.contains("--passphrase-file"), "{}", no_terminal.stderr);
+    let short = place.write("short", "short");
+    place.run(&["org", "init", "Northwater", "--root", &root, "--passphrase-file", &short], 2);
+    let founded = place.json(&["org", "init", "Northwater", "--root", &root, "--passphrase-file", &right], 0);
+
+    place.run(&["init", "--org", "Northwater", "--department", "laboratory", "--join"], 0);
+    let home = place.home.display().to_string();
+    let certify = ["org", "certify", &home, "--root", &root, "--install", &home, "--passphrase-file"];
+    let denied = place.json(&[&certify[..], &[&wrong]].concat(), 7);
+    assert_eq!(denied["reason"], "denied");
+    assert!(denied["detail"].as_str().unwrap().contains("passphrase"), "{denied}");
+    let terms = ["--department", "laboratory", "--capability", "search", "--capability", "later", "--valid", "90d"];
+    let certified = place.json(&[&certify[..], &[&right], &terms[..]].concat(), 0);
+    assert_eq!(certified["capabilities"], serde_json::json!(["search", "later"]));
+    let other = place.run(&[&certify[..], &[&right, "--department", "canteen"]].concat(), 1);
+    assert!(other.stderr.contains("department-laboratory"), "{}", other.stderr);
+
+    let rotation = place.path("rotation").display().to_string();
+    let rotate = ["org", "rotate", "--root", &root, "--out", &rotation, "--passphrase-file"];
+    place.run(&[&rotate[..], &[&wrong]].concat(), 7);
+    let rotated = place.json(&[&rotate[..], &[&right, "--new-passphrase-file", &wrong]].concat(), 0);
+    assert_eq!(rotated["organisation"], founded["organisation"], "the name stays");
+    assert_ne!(rotated["new"], founded["organisation"]);
+    place.run(&[&rotate[..], &[&wrong]].concat(), 1);
+    let shown = place.json(&["org", "show", "--root", &root, "--passphrase-file", &wrong], 0);
+    assert_eq!(shown["roots"].as_array().unwrap().len(), 2);
+
+    // The node was certified by the old root, takes the rotation up, and is certified anew under the same name.
+    let taken = place.json(&["trust", "rotate", &rotation], 0);
+    assert_eq!((taken["news"].clone(), taken["published"].clone()), (true.into(), true.into()));
+    assert_eq!(place.json(&["trust", "import", &rotation], 0)["news"], false);
+    let again = place.json(&[&certify[..], &[&wrong]].concat(), 0);
+    assert_eq!(again["organisation"], founded["organisation"]);
+    assert_eq!(again["capabilities"], serde_json::Value::Null);
+    let own = &place.json(&["trust", "list"], 0)[0];
+    assert_eq!(own["roots"].as_array().unwrap().len(), 2, "{own}");
+    place.run(&["trust", "rotate", &right], 1);
 }
 
 #[test]

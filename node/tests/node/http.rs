@@ -79,7 +79,7 @@ fn no_token_is_401_and_no_right_is_403() {
         ("POST", "/v1/audit/verify"),
         ("POST", "/v1/rebuild"),
         ("GET", "/v1/doctor"),
-        ("GET", "/v1/notices"),
+        ("GET", "/v1/receipts?notice=x"),
         ("DELETE", "/v1/tokens/x"),
     ] {
         stage.http.send(method, path, token, &[], None).problem(403, "denied");

@@ -11,6 +11,9 @@ use serde_json::Value;
 /// Longest that anything here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The passphrase of every root that a test founds apart from a home.
+pub const ROOT_PASSPHRASE: &str = "a passphrase for tests";
+
 /// A home in a folder that goes away with it.
 pub struct Place {
     dir: tempfile::TempDir,
@@ -101,7 +104,10 @@ impl Place {
 
     /// Runs a command without naming a home, and requires its exit code.
     pub fn run_homeless(&self, args: &[&str], code: i32) -> Outcome {
-        checked(args, code, self.command().args(args).output().unwrap())
+        // Roots lie elsewhere, and have a passphrase.
+        let mut command = self.command();
+        command.env("PLUMB_ROOT_PASSPHRASE", ROOT_PASSPHRASE).args(args).stdin(Stdio::null());
+        checked(args, code, command.output().unwrap())
     }
 
     /// Runs a command with `--json` and gives its document.

@@ -1,5 +1,6 @@
 //! Looking things up: statistics, candidates, and what is there at all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cid::Cid;
@@ -64,6 +65,14 @@ impl Searcher {
             stats.merge(&TermStats { n_docs: view.n_docs(), n_terms: view.n_terms(), doc_freq }).map_err(refused)?;
         }
         Ok(stats)
+    }
+
+    /// Every term of a partition with the live documents that hold it, and the terms of all of them together. It reads
+    /// the whole dictionary, so it is for summaries and not for questions.
+    pub fn doc_freqs(&self, partition: Sensitivity) -> Result<(u64, BTreeMap<String, u64>), IndexError> {
+        let view = self.view(partition);
+        let counts = view.doc_freqs().map_err(|source| IndexError::Read { partition, source })?;
+        Ok((view.n_terms(), counts))
     }
 
     /// The best chunks of a partition that the access admits: highest score first, ties by CID, at most `limit` (and

@@ -1,6 +1,6 @@
 //! A view: one partition at one moment, with what was already counted of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::index::SegmentId;
@@ -89,6 +89,29 @@ impl View {
         }
         known.insert(term.to_string(), count);
         Ok(count)
+    }
+
+    /// Every term, with the live documents that hold it. It goes over the whole dictionary.
+    pub(super) fn doc_freqs(&self) -> Result<BTreeMap<String, u64>, TantivyError> {
+        let mut counts = BTreeMap::new();
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(self.fields.body)?;
+            let mut terms = inverted.terms().stream()?;
+            while let Some((term, info)) = terms.next() {
+                let live = match segment.alive_bitset() {
+                    None => u64::from(info.doc_freq),
+                    Some(alive) => {
+                        let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+                        u64::from(postings.doc_freq_given_deletes(alive))
+                    }
+                };
+                if live > 0 {
+                    // Terms are written from text, so the bytes are text.
+                    *counts.entry(String::from_utf8_lossy(term).into_owned()).or_insert(0) += live;
+                }
+            }
+        }
+        Ok(counts)
     }
 }
 

@@ -48,9 +48,17 @@ pub(super) async fn peers(
             Reachability::Private => ("private", None),
             Reachability::Public(addr) => ("public", Some(addr.to_string())),
         };
+        let own = premises.node();
+        for cosigned in kept::cosigned(&premises.store)? {
+            if let Some(view) = views.get_mut(&cosigned.witness) {
+                view.cosigned = cosigned.size;
+            }
+        }
         Ok(PeersView {
-            node: premises.node().to_string(),
+            node: own.to_string(),
             listening,
+            log_size: kept::log_head(&premises.store, &own, &own)?.map_or(0, |head| head.state.range.size()),
+            publishing_stopped: kept::stopped(&premises.store, &own)?.map(|stopped| stopped.text()),
             reachability: reachability.to_string(),
             reachable_at,
             unanswered,
@@ -138,7 +146,7 @@ fn add_remarks(views: &mut Views, status: &NetworkStatus, remarks: BTreeMap<Node
         let view = views.entry(node).or_insert_with(|| unknown(&node));
         let is_decided = view.admitted || status.blocked.contains(&node) || view.score == 0;
         if !is_decided {
-            refuse(view, remark.code, remark.text);
+            refuse(view, &remark.code, remark.text);
         }
     }
 }
@@ -202,6 +210,7 @@ fn unknown(node: &NodeId) -> PeerView {
         agent: None,
         log_size: 0,
         log_as_of: None,
+        cosigned: 0,
         log_age_ms: None,
     }
 }

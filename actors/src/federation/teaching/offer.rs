@@ -5,7 +5,7 @@ use plumb_core::boundary::readable;
 use plumb_core::content::parse_cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::propagation::{Reply, Teaching, TeachingTag};
-use plumb_core::trust::{Certificate, requester_of};
+use plumb_core::trust::{Capability, Certificate, requester_of};
 use plumb_federation::wire::teach::{Offer, TeachRequest};
 use plumb_storage::{Blocks, Change, Records, unit};
 
@@ -81,6 +81,9 @@ pub(in crate::federation) fn due(
     certificate: &Signed<Certificate>,
     limit: usize,
 ) -> Result<Vec<(Cid, TeachRequest)>, NodeError> {
+    if premises.serves(certificate.value(), &Capability::Content).is_err() {
+        return Ok(Vec::new());
+    }
     let requester = requester_of(certificate.value());
     let mut due = Vec::new();
     for (teaching, offered) in kept::offered_teachings(&premises.store)? {

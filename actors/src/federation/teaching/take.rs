@@ -189,7 +189,8 @@ fn owe(premises: &Premises, offer: &Offer, giver: &NodeId) -> Result<(), NodeErr
     if *giver != origin {
         sources.push((source, *giver));
     }
-    receipts::owe(premises, &OweReceipts { bundle: offer.taught.teaching.cid(), sources })?;
+    let may_share = offer.taught.teaching.value().sensitivity == Sensitivity::Public;
+    receipts::owe(premises, &OweReceipts { bundle: offer.taught.teaching.cid(), sources, may_share })?;
     Ok(())
 }
 

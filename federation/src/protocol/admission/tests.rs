@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use plumb_core::identity::{EntityId, SecretKey};
 use plumb_core::trust::certify;
 
@@ -20,7 +18,7 @@ fn certificate(root: u8, node: u8) -> Signed<Certificate> {
 /// Node 10 of organisation 1, which trusts organisations 1 and 2.
 fn door() -> Admission {
     let named = |n: u8| (key(n).public(), format!("organisation {n}"));
-    Admission::new(certificate(1, 10), "plumb/test", Roots(BTreeMap::from([named(1), named(2)])))
+    Admission::new(certificate(1, 10), "plumb/test", Roots::full([named(1), named(2)]))
 }
 
 fn hello(root: u8, node: u8) -> Hello {
@@ -82,7 +80,7 @@ fn a_stranger_is_told_why_and_closed() {
         let actions = door.handle(NOW, Event::HelloAsked { peer, hello: hello.clone() });
         assert!(
             matches!(&actions[..], [
-                Action::RefuseHello { response: HelloResponse::Refused { reason }, .. },
+                Action::RefuseHello { response: HelloResponse::Refused { reason, .. }, .. },
                 Action::Close { reason: CloseReason::Untrusted(_), .. },
             ] if !reason.is_empty()),
             "{actions:?}"
@@ -98,7 +96,7 @@ fn a_stranger_is_told_why_and_closed() {
 #[test]
 fn whoever_does_not_answer_in_kind_is_closed() {
     let unknown = Unknown { kind: "later".into(), bytes: vec![] };
-    for response in [HelloResponse::Refused { reason: "no".into() }, HelloResponse::Unknown(unknown)] {
+    for response in [HelloResponse::Refused { reason: "no".into(), code: None }, HelloResponse::Unknown(unknown)] {
         let mut door = door();
         let peer = peer(20);
         door.handle(NOW, Event::Connected { peer });
@@ -143,6 +141,74 @@ fn certificates_end_and_roots_are_removed_while_peers_are_there() {
     door.handle(NOW, Event::HelloAnswered { peer, response });
     let actions = door.handle(NOW, Event::RootsChanged { roots: Roots::default() });
     assert!(matches!(&actions[..], [Action::Dismiss { .. }, Action::Close { .. }]));
+}
+
+/// In the future, expired, revoked, unknown: each is told to the peer as such, and the other side hears it.
+#[test]
+fn four_answers_are_told_apart_on_both_sides() {
+    use plumb_core::trust::{Revocation, RevocationReason, RevocationTag};
+    let revocation = Revocation {
+        tag: RevocationTag,
+        org: key(2).public(),
+        node: peer(21),
+        certificate: None,
+        reason: RevocationReason::KeyCompromise,
+        note: String::new(),
+        log_size: None,
+        at: NOW,
+    };
+    let mut roots = Roots::full([(key(2).public(), "organisation 2".to_string())]);
+    roots.history.revoke(Signed::seal(revocation, &key(2)).unwrap(), 0);
+    let early = Timestamp(NOW.0 - 3_600_000);
+    for (now, root, node, code) in [
+        (early, 2, 20, "in_future"),
+        (NOW.plus(Duration::days(31)), 2, 20, "expired"),
+        (NOW, 2, 21, "revoked"),
+        (NOW, 3, 20, "unknown_root"),
+    ] {
+        let mut door = Admission::new(certificate(1, 10), "plumb/test", roots.clone());
+        let peer = peer(node);
+        let actions = door.handle(now, Event::HelloAsked { peer, hello: hello(root, node) });
+        let [Action::RefuseHello { response, .. }, Action::Close { reason, .. }] = &actions[..] else {
+            panic!("{code}: {actions:?}")
+        };
+        assert_eq!(reason.code(), Some(code));
+
+        let sent = HelloResponse::decode(&response.encode()).unwrap();
+        let mut other = self::door();
+        other.handle(now, Event::Connected { peer });
+        let heard = other.handle(now, Event::HelloAnswered { peer, response: sent });
+        assert!(matches!(&heard[..], [Action::Close { reason, .. }] if reason.code() == Some(code)), "{heard:?}");
+    }
+}
+
+#[test]
+fn a_revocation_closes_who_was_admitted() {
+    use plumb_core::trust::{Revocation, RevocationReason, RevocationTag};
+    let mut door = door();
+    let (revoked, colleague) = (peer(20), peer(21));
+    for node in [20, 21] {
+        door.handle(NOW, Event::Connected { peer: peer(node) });
+        door.handle(NOW, Event::HelloAnswered { peer: peer(node), response: HelloResponse::Hello(hello(2, node)) });
+    }
+    let revocation = Revocation {
+        tag: RevocationTag,
+        org: key(2).public(),
+        node: revoked,
+        certificate: None,
+        reason: RevocationReason::KeyLost,
+        note: String::new(),
+        log_size: None,
+        at: NOW,
+    };
+    let mut roots = door.roots.clone();
+    roots.history.revoke(Signed::seal(revocation, &key(2)).unwrap(), 1);
+    let actions = door.handle(NOW, Event::RootsChanged { roots });
+    let [Action::Dismiss { peer: dismissed }, Action::Close { peer: closed, reason }] = &actions[..] else {
+        panic!("{actions:?}")
+    };
+    assert_eq!((dismissed, closed, reason.code()), (&revoked, &revoked, Some("revoked")));
+    assert!(door.permitted(&colleague).is_some());
 }
 
 #[test]

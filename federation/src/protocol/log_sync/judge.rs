@@ -6,7 +6,7 @@ use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Certificate, Roots, TrustError};
 
 use super::{
-    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR,
+    Action, CANDIDATES_PER_PEER_MAX, Fault, GossipVerdict, Judged, Log, LogSync, PUBLISHERS_MAX, UNPINNED_FOR, fork_id,
 };
 use crate::protocol::backoff::is_due;
 use crate::wire::gossip::Gossip;
@@ -48,16 +48,21 @@ enum Vouched {
 
 fn vouches(roots: &Roots, publisher: &NodeId, certificate: &Signed<Certificate>, now: Timestamp) -> Vouched {
     match roots.admit(publisher, certificate, now) {
-        Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_)) => Vouched::Yes,
-        Err(TrustError::UnknownRoot { .. }) => Vouched::NotHere,
+        // What a node logged before it was revoked stands, so its log is still followed; what it logs later is not applied.
+        Ok(()) | Err(TrustError::InFuture(_) | TrustError::Expired(_) | TrustError::Revoked { .. }) => Vouched::Yes,
+        Err(TrustError::UnknownRoot { .. } | TrustError::RetiredRoot { .. } | TrustError::DisputedRoot { .. }) => {
+            Vouched::NotHere
+        }
         Err(TrustError::NotSignedByRoot | TrustError::OtherNode { .. }) => Vouched::No,
     }
 }
 
-/// The one of two certificates that is valid for longer.
-fn longer(a: Option<Signed<Certificate>>, b: Signed<Certificate>) -> Signed<Certificate> {
+/// The one of two certificates that was issued later: under the root in office, with what the node may do now. Both are
+/// in order, so a date in one of them is its organisation's word.
+fn later(a: Option<Signed<Certificate>>, b: Signed<Certificate>) -> Signed<Certificate> {
+    let issued = |c: &Signed<Certificate>| (c.value().not_before, c.value().not_after);
     match a {
-        Some(a) if b.value().not_after <= a.value().not_after => a,
+        Some(a) if issued(&b) <= issued(&a) => a,
         _ => b,
     }
 }
@@ -79,17 +84,18 @@ impl LogSync {
             self.fork_received(now, peer, fork, &mut actions);
         }
         for head in heads {
-            self.head_received(now, peer, &head, &mut actions);
+            self.head_received(now, peer, &head, false, &mut actions);
         }
         actions
     }
 
-    /// One head.
+    /// One head; a hint if it came with gossip, whose bearer need not hold the log.
     pub(super) fn head_received(
         &mut self,
         now: Timestamp,
         peer: NodeId,
         head: &Head,
+        is_hint: bool,
         actions: &mut Vec<Action>,
     ) -> Heard {
         let publisher = head.publisher;
@@ -106,6 +112,10 @@ impl LogSync {
         let Some(log) = self.logs.get_mut(&publisher) else {
             return Heard::Closed;
         };
+        let (size, root) = (head.size(), head.checkpoint.checkpoint().root);
+        if publisher == self.own && self.given_up.contains(&(size, root)) {
+            return Heard::Closed;
+        }
         let is_ignored = log.ignored_until.is_some_and(|until| !is_due(until, UNPINNED_FOR, now));
         if log.fork.is_some() || is_ignored {
             return Heard::Closed;
@@ -127,7 +137,7 @@ impl LogSync {
             actions.push(Action::OwnLogBehind { checkpoint });
         }
         if log.range.size() < head.size() && self.peers.contains_key(&peer) {
-            log.offer(peer, head.size(), now);
+            log.offer(peer, head.size(), is_hint, now);
             self.wanted.insert(publisher);
         }
         heard
@@ -151,6 +161,13 @@ impl LogSync {
 
     fn fork_received(&mut self, now: Timestamp, peer: NodeId, fork: Fork, actions: &mut Vec<Action>) {
         let is_open = |log: &Log| log.fork.is_none();
+        let is_given_up = |face: &Face| {
+            let head = face.checkpoint.checkpoint();
+            fork.publisher == self.own && self.given_up.contains(&(head.size, head.root))
+        };
+        if self.decided.contains(&fork_id(&fork)) || is_given_up(&fork.a) || is_given_up(&fork.b) {
+            return;
+        }
         if !self.logs.get(&fork.publisher).is_some_and(is_open) {
             return;
         }
@@ -194,7 +211,7 @@ impl LogSync {
         }
         let head = Head { publisher, checkpoint: page.checkpoint.clone() };
         self.vouched(&publisher, &page.certificate);
-        match self.head_received(now, peer, &head, actions) {
+        match self.head_received(now, peer, &head, false, actions) {
             Heard::News | Heard::Nothing => {}
             // What there is to say about a forged head is said.
             Heard::Closed | Heard::Forged => return Ok(false),
@@ -209,6 +226,7 @@ impl LogSync {
         match log.verdict(page) {
             Verdict::Next(state) => {
                 log.pending = Some(state.clone());
+                log.is_news = true;
                 actions.push(Action::StoreEntries { from, entries, state });
                 Ok(true)
             }
@@ -276,7 +294,7 @@ impl LogSync {
         }
         let head = Head { publisher, checkpoint: gossip.checkpoint.clone() };
         self.vouched(&publisher, &gossip.certificate);
-        let heard = self.head_received(now, peer, &head, actions);
+        let heard = self.head_received(now, peer, &head, true, actions);
         match heard {
             Heard::Forged => return GossipVerdict::Reject,
             Heard::Closed => return GossipVerdict::Ignore,
@@ -337,7 +355,7 @@ impl Log {
             range,
             checkpoint: page.checkpoint,
             proof: page.rest,
-            certificate: longer(self.certificate.clone(), page.certificate),
+            certificate: later(self.certificate.clone(), page.certificate),
         })
     }
 
@@ -356,7 +374,7 @@ impl Log {
             range,
             checkpoint: gossip.checkpoint.clone(),
             proof: Vec::new(),
-            certificate: longer(self.certificate.clone(), gossip.certificate.clone()),
+            certificate: later(self.certificate.clone(), gossip.certificate.clone()),
         })
     }
 }

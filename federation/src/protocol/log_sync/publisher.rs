@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::log::{Checkpoint, CompactRange, Hash, SignedCheckpoint, empty_root};
-use plumb_core::measure::Timestamp;
+use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::trust::Certificate;
 
+use crate::protocol::backoff::Retry;
 use crate::wire::log::{Face, Fork};
 use crate::wire::log_state::LogState;
 
@@ -22,7 +23,9 @@ pub(super) struct Offer {
     /// How often it failed in a row to give what it offers.
     pub(super) n_failures: u32,
     /// Not to be asked before.
-    pub(super) retry_at: Timestamp,
+    pub(super) retry: Retry,
+    /// It did not say so itself: it passed gossip on, which it may do without holding the log.
+    pub(super) is_hint: bool,
 }
 
 /// A request that is in flight.
@@ -52,6 +55,8 @@ pub(super) struct Log {
     pub(super) seen: BTreeMap<u64, SignedCheckpoint>,
     /// What it becomes when the shell has stored it.
     pub(super) pending: Option<LogState>,
+    /// Something of it came by request since others were last told.
+    pub(super) is_news: bool,
     /// The proof that it has two histories.
     pub(super) fork: Option<Fork>,
     /// Who holds more.
@@ -164,10 +169,16 @@ impl Log {
         seen == Some(checkpoint) || checkpoint.verify(publisher).is_ok()
     }
 
-    /// A peer says that it holds so much.
-    pub(super) fn offer(&mut self, peer: NodeId, size: u64, now: Timestamp) {
-        let offer = self.offers.entry(peer).or_insert(Offer { size, n_failures: 0, retry_at: now });
+    /// A peer says that it holds so much, or seems to.
+    pub(super) fn offer(&mut self, peer: NodeId, size: u64, is_hint: bool, now: Timestamp) {
+        let offer = self.offers.entry(peer).or_insert(Offer {
+            size,
+            n_failures: 0,
+            retry: Retry::after(now, Duration(0)),
+            is_hint,
+        });
         offer.size = offer.size.max(size);
+        offer.is_hint &= is_hint;
     }
 
     /// Drops offers of what is held by now.
@@ -186,6 +197,22 @@ impl Log {
     pub(super) fn ignore(&mut self, until: Timestamp) {
         self.ignored_until = Some(until);
         self.offers.clear();
+    }
+
+    /// Takes the same head with more signatures.
+    pub(super) fn cosigned(&mut self, checkpoint: SignedCheckpoint) {
+        if self.checkpoint.as_ref().is_some_and(|held| held.checkpoint() == checkpoint.checkpoint()) {
+            self.checkpoint = Some(checkpoint);
+        }
+    }
+
+    /// Goes on with the history that is held. What was heard of the other one is forgotten, or it would be held against
+    /// the publisher again.
+    pub(super) fn end_quarantine(&mut self) {
+        self.fork = None;
+        self.offers.clear();
+        let held = self.checkpoint.clone();
+        self.seen = held.map(|held| (held.checkpoint().size, held)).into_iter().collect();
     }
 
     /// Nothing more is taken up.

@@ -4,27 +4,56 @@ use plumb_core::identity::NodeId;
 use plumb_core::measure::{Duration, Timestamp};
 
 use super::judge::penalise;
-use super::publisher::Asked;
-use super::{Action, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
-use crate::protocol::backoff::{Backoff, has_passed, is_due};
-use crate::wire::RETRY_AFTER_MS_MAX;
+use super::publisher::{Asked, Offer};
+use super::{Action, Event, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
+use crate::protocol::backoff::{Backoff, Retry, has_passed, is_due};
 use crate::wire::log::{LogRequest, LogResponse, PAGE_ENTRIES_MAX};
 
 /// After a failure of a peer to give what it offers of one log.
 const BACKOFF: Backoff = Backoff { first: Duration::seconds(2), longest: Duration::seconds(120) };
 
-/// The furthest that the next request of an offer can lie ahead.
-const RETRY_LONGEST: Duration = Duration(RETRY_AFTER_MS_MAX);
+/// How long one peer is waited for while another offers the same.
+const PATIENCE: Duration = Duration::seconds(5);
+
+/// Which logs may be asked for after an event that could not be asked for before it. Whoever makes up publishers does
+/// not make each piece of news cost the more.
+pub(super) enum Concern {
+    /// Any: time passed, a peer came, or there is room for a request again.
+    All,
+    /// At most these.
+    Few(Vec<NodeId>),
+}
+
+impl Concern {
+    pub(super) fn of(event: &Event) -> Concern {
+        match event {
+            Event::GossipReceived { gossip, .. } => Concern::Few(vec![gossip.publisher]),
+            Event::HeadsReceived { heads, .. } => Concern::Few(heads.heads.iter().map(|h| h.publisher).collect()),
+            Event::Stored { publisher, .. } => Concern::Few(vec![*publisher]),
+            Event::Published { .. } | Event::Cosigned { .. } => Concern::Few(Vec::new()),
+            Event::PeerAdmitted { .. }
+            | Event::PeerLost { .. }
+            | Event::EntriesReceived { .. }
+            | Event::RequestFailed { .. }
+            | Event::StoreFailed { .. }
+            | Event::RootsChanged { .. }
+            | Event::Tick => Concern::All,
+        }
+    }
+}
 
 impl LogSync {
     /// Sends what requests can be sent: for each wanted log one, to one of the peers that offer more and are not to be
     /// spared at present.
-    pub(super) fn ask(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        if self.wanted.is_empty() {
+    pub(super) fn ask(&mut self, now: Timestamp, concern: Concern, actions: &mut Vec<Action>) {
+        let mut wanted: Vec<NodeId> = match concern {
+            Concern::All => self.wanted.iter().copied().collect(),
+            Concern::Few(few) => few.into_iter().filter(|publisher| self.wanted.contains(publisher)).collect(),
+        };
+        if wanted.is_empty() {
             return;
         }
         // Each time another log comes first, so none is always behind the others in the queue for a peer.
-        let mut wanted: Vec<NodeId> = self.wanted.iter().copied().collect();
         self.rotate(&mut wanted);
         for publisher in wanted {
             let Some(log) = self.logs.get_mut(&publisher) else {
@@ -41,9 +70,7 @@ impl LogSync {
             let able: Vec<NodeId> = log
                 .offers
                 .iter()
-                .filter(|(peer, offer)| {
-                    size < offer.size && is_due(offer.retry_at, RETRY_LONGEST, now) && is_free(peer)
-                })
+                .filter(|(peer, offer)| size < offer.size && offer.retry.is_due(now) && is_free(peer))
                 .map(|(peer, _)| *peer)
                 .collect();
             let Some(peer) = self.random.pick(&able).copied() else {
@@ -84,6 +111,9 @@ impl LogSync {
                 let is_answer = asked.is_some_and(|a| a.peer == peer && a.from == page.from);
                 if is_answer {
                     self.release(&peer, &publisher);
+                    if page.entries.is_empty() {
+                        self.forget_hint(&peer, &publisher);
+                    }
                 }
                 match self.page_received(now, peer, page, &mut actions) {
                     Ok(false) if !is_answer => return actions,
@@ -97,9 +127,14 @@ impl LogSync {
             }
             LogResponse::Missing { .. } | LogResponse::Unknown(_) => {
                 self.release(&peer, &publisher);
+                self.forget_hint(&peer, &publisher);
                 Ok(false)
             }
-            LogResponse::Page(_) | LogResponse::Heads(_) => {
+            LogResponse::Page(_)
+            | LogResponse::Heads(_)
+            | LogResponse::Cosigned(_)
+            | LogResponse::Conflict(_)
+            | LogResponse::Refused { .. } => {
                 self.release(&peer, &publisher);
                 Err(Fault::Answer)
             }
@@ -130,7 +165,7 @@ impl LogSync {
         log.pending = None;
         let wait = BACKOFF.after(1, &mut self.random);
         for offer in log.offers.values_mut() {
-            offer.retry_at = offer.retry_at.max(now.plus(wait));
+            offer.retry = offer.retry.or_later(Retry::after(now, wait));
         }
     }
 
@@ -157,11 +192,16 @@ impl LogSync {
 
     /// Lets go of requests that nobody reports on, and exchanges heads from time to time.
     pub(super) fn tick(&mut self, now: Timestamp) -> Vec<Action> {
-        let is_late = |asked: &Asked| has_passed(asked.at, REQUEST_TIMEOUT, now);
         let late: Vec<(NodeId, NodeId)> = self
             .logs
             .iter()
-            .filter_map(|(id, log)| Some((log.asked.as_ref().filter(|a| is_late(a))?.peer, *id)))
+            .filter_map(|(id, log)| {
+                let asked = log.asked.as_ref()?;
+                // Where somebody else can be asked, patience is short: a late answer is taken up all the same.
+                let can_ask = |(peer, offer): (&NodeId, &Offer)| *peer != asked.peer && offer.retry.is_due(now);
+                let patience = if log.offers.iter().any(can_ask) { PATIENCE } else { REQUEST_TIMEOUT };
+                has_passed(asked.at, patience, now).then_some((asked.peer, *id))
+            })
             .collect();
         for (peer, publisher) in late {
             self.request_failed(now, &peer, &publisher);
@@ -187,7 +227,7 @@ impl LogSync {
         let peers: Vec<NodeId> = self.peers.keys().copied().collect();
         match self.random.pick(&peers).copied() {
             Some(peer) => {
-                let request = LogRequest::Heads(self.heads());
+                let request = self.exchange(&peer);
                 vec![Action::SendHeads { peer, request }]
             }
             None => Vec::new(),
@@ -204,6 +244,17 @@ impl LogSync {
         Some(asked)
     }
 
+    /// Who only passed gossip on does not hold the log yet, and is no worse for it. When it does, it says so.
+    fn forget_hint(&mut self, peer: &NodeId, publisher: &NodeId) {
+        let Some(log) = self.logs.get_mut(publisher) else {
+            return;
+        };
+        log.offers.retain(|of, offer| of != peer || !offer.is_hint);
+        if log.offers.is_empty() {
+            self.wanted.remove(publisher);
+        }
+    }
+
     fn succeeded(&mut self, peer: &NodeId, publisher: &NodeId) {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
@@ -215,14 +266,14 @@ impl LogSync {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
             offer.n_failures = offer.n_failures.saturating_add(1);
-            offer.retry_at = now.plus(BACKOFF.after(offer.n_failures, &mut self.random));
+            offer.retry = Retry::after(now, BACKOFF.after(offer.n_failures, &mut self.random));
         }
     }
 
     fn postpone(&mut self, now: Timestamp, peer: &NodeId, publisher: &NodeId, wait: Duration) {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
-            offer.retry_at = now.plus(wait);
+            offer.retry = Retry::after(now, wait);
         }
     }
 }

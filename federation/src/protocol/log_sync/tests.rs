@@ -26,7 +26,7 @@ fn certificate_of(root: u8, node: u8) -> Signed<Certificate> {
 }
 
 fn roots() -> Roots {
-    Roots([(peer(ORG), "Northwater".to_string())].into())
+    Roots::full([(peer(ORG), "Northwater".to_string())])
 }
 
 fn machine(stored: impl IntoIterator<Item = LogState>) -> LogSync {
@@ -383,7 +383,7 @@ fn a_publisher_under_a_root_that_is_not_pinned_is_left_alone() {
     assert_eq!(asks(&sync.handle(NOW, said(30, &[foreign.head(3)]))), []);
     // When the operator pins it, it is heard.
     let mut roots = roots();
-    roots.0.insert(peer(2), "Southwater".into());
+    roots.pin(peer(2), plumb_core::trust::Pin::full("Southwater"));
     sync.handle(NOW, Event::RootsChanged { roots });
     assert_eq!(asks(&sync.handle(NOW, said(30, &[foreign.head(3)]))).len(), 1);
     let actions = sync.handle(NOW, received(30, foreign.page(3, 0)));
@@ -558,9 +558,7 @@ fn heads_are_exchanged_from_time_to_time() {
     for _ in 0..600 {
         now = now.plus(Duration::seconds(1));
         for action in sync.handle(now, Event::Tick) {
-            assert!(
-                matches!(&action, Action::SendHeads { request: LogRequest::Heads(heads), .. } if heads.heads.len() == 1)
-            );
+            assert!(matches!(&action, Action::SendHeads { request: LogRequest::Summary(_), .. }));
             n_sent += 1;
         }
     }
@@ -618,4 +616,171 @@ fn a_page_is_cut_within_its_limits() {
     let large = |_| Some(vec![0; 400 * 1024]);
     let LogResponse::Page(page) = super::page(&state, &leaves, 0, 9, large) else { panic!() };
     assert_eq!(page.entries.len(), 3, "one more than fits below the bound, and no more");
+}
+
+/// What each of two nodes with many logs lacks of the other's, it hears of in one exchange, and of nothing else.
+#[test]
+fn a_summary_costs_what_differs() {
+    let publishers: Vec<Publisher> = (40..140).map(|n| Publisher::new(n, 3)).collect();
+    let states = |size: usize| publishers.iter().map(move |p| p.state(size));
+    let mut a = machine(states(3));
+    let other = certificate_of(ORG, 11);
+    let mut b = LogSync::new(other, roots(), states(3), [], NOW, 6);
+    // a lacks the end of one log, b that of another.
+    a.logs.insert(publishers[7].id(), Log::restored(publishers[7].state(2)));
+    b.logs.insert(publishers[8].id(), Log::restored(publishers[8].state(1)));
+    a.handle(NOW, admitted(11, &[]));
+    b.handle(NOW, admitted(OWN, &[]));
+
+    let request = a.exchange(&peer(11));
+    assert!(request.encode().len() < 2048, "{} bytes for a hundred logs", request.encode().len());
+    let answer = b.answer(&LogRequest::decode(&request.encode()).unwrap()).unwrap();
+    assert!(answer.heads.contains(&publishers[7].head(3)), "it shows what a lacks");
+    assert!(answer.heads.len() < 12, "{} heads for two that differ", answer.heads.len());
+    let actions = a.handle(NOW, Event::HeadsReceived { peer: peer(11), heads: answer });
+    assert_eq!(asks(&actions), [(peer(11), publishers[7].id(), 2)]);
+    let returned: Vec<&LogRequest> = actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::SendHeads { request, .. } => Some(request),
+            _ => None,
+        })
+        .collect();
+    let [LogRequest::Heads(returned)] = returned[..] else { panic!("{actions:?}") };
+    assert_eq!(returned.heads, [publishers[8].head(3)], "a says where it is ahead, and that alone");
+    let actions = b.handle(NOW, Event::HeadsReceived { peer: peer(OWN), heads: returned.clone() });
+    assert_eq!(asks(&actions), [(peer(OWN), publishers[8].id(), 1)]);
+
+    // With the same logs there is nothing to say.
+    let mut c = LogSync::new(certificate_of(ORG, 12), roots(), states(3), [], NOW, 7);
+    let mut d = LogSync::new(certificate_of(ORG, 13), roots(), states(3), [], NOW, 8);
+    c.handle(NOW, admitted(13, &[]));
+    let request = c.exchange(&peer(13));
+    let answer = d.answer(&request).unwrap();
+    assert_eq!(answer, Heads::default());
+    assert_eq!(c.handle(NOW, Event::HeadsReceived { peer: peer(13), heads: answer }), []);
+}
+
+/// A node that was away hears in a hello that there is more than the hello names, and asks.
+#[test]
+fn a_hello_that_is_cut_is_followed_by_a_question() {
+    let publishers: Vec<Publisher> = (40..140).map(|n| Publisher::new(n, 1)).collect();
+    let mut old = LogSync::new(certificate_of(ORG, 11), roots(), publishers.iter().map(|p| p.state(1)), [], NOW, 6);
+    let introduction = old.introduction();
+    assert_eq!(introduction.len(), HEADS_NAMED_MAX);
+    let mut late = machine([]);
+    let actions = late.handle(NOW, admitted(11, &introduction));
+    let request = actions.iter().find_map(|action| match action {
+        Action::SendHeads { request, .. } => Some(request.clone()),
+        _ => None,
+    });
+    let answer = old.answer(&request.unwrap()).unwrap();
+    assert_eq!(answer.heads.len(), publishers.len());
+}
+
+fn failed(n: u8, publisher: NodeId) -> Event {
+    Event::RequestFailed { peer: peer(n), publisher }
+}
+
+/// Whoever passes gossip on need not hold the log. It is asked, since it probably does; if it does not, that is no
+/// failure, and as soon as it says that it holds the log it is asked again.
+#[test]
+fn who_passes_gossip_on_is_not_held_to_it() {
+    let publisher = Publisher::new(20, 5);
+    let mut sync = machine([publisher.state(1)]);
+    sync.handle(NOW, admitted(30, &[]));
+    let actions = sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(4) });
+    assert_eq!(asks(&actions), [(peer(30), publisher.id(), 1)]);
+    let actions = sync.handle(NOW, received(30, publisher.page(1, 1)));
+    assert_eq!((asks(&actions), faults(&actions)), (vec![], vec![]), "it holds no more than we do");
+    let later = NOW.plus(Duration::seconds(300));
+    assert_eq!(asks(&sync.handle(later, Event::Tick)), [], "and is not asked again and again");
+    assert_eq!(asks(&sync.handle(later, said(30, &[publisher.head(5)]))), [(peer(30), publisher.id(), 1)]);
+    // Having said so itself, it is held to it.
+    sync.handle(later, failed(30, publisher.id()));
+    assert_eq!(asks(&sync.handle(later, said(30, &[publisher.head(5)]))), []);
+}
+
+/// A silent peer is waited for as long as a request may take, unless somebody else offers the same.
+#[test]
+fn patience_is_short_where_another_can_be_asked() {
+    let publisher = Publisher::new(20, 5);
+    let after = |n| NOW.plus(Duration::seconds(n));
+    let mut sync = machine([publisher.state(1)]);
+    let actions = sync.handle(NOW, admitted(30, &[publisher.head(5)]));
+    assert_eq!(asks(&actions), [(peer(30), publisher.id(), 1)]);
+    assert_eq!(asks(&sync.handle(after(20), Event::Tick)), [], "nobody else has it");
+    assert_eq!(asks(&sync.handle(after(20), admitted(31, &[publisher.head(5)]))), [], "one at a time");
+    assert_eq!(asks(&sync.handle(after(21), Event::Tick)), [(peer(31), publisher.id(), 1)]);
+    // What comes late is taken up all the same.
+    assert_eq!(stores(&sync.handle(after(22), received(30, publisher.page(5, 1)))), [(1, 4, 5)]);
+}
+
+/// What had to be asked for is told to a few as soon as it is held; what gossip brought is not, since gossip goes on.
+#[test]
+fn what_was_asked_for_is_passed_on_as_a_rumour() {
+    let publisher = Publisher::new(20, 6);
+    let mut sync = machine([publisher.state(1)]);
+    (30..40).for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
+    sync.handle(NOW, said(30, &[publisher.head(5)]));
+    sync.handle(NOW, received(30, publisher.page(5, 1)));
+    let pushed = |actions: &[Action]| -> Vec<Head> {
+        let push = |action: &Action| match action {
+            Action::SendHeads { request: LogRequest::Heads(heads), .. } => Some(heads.heads.clone()),
+            _ => None,
+        };
+        actions.iter().filter_map(push).flatten().collect()
+    };
+    let actions = sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 5 });
+    assert_eq!(pushed(&actions), vec![publisher.head(5); PUSH_FANOUT]);
+    sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(5) });
+    let actions = sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 6 });
+    assert_eq!(sync.size(&publisher.id()), 6);
+    assert_eq!(pushed(&actions), []);
+}
+
+/// What a quarantine is worth after an operator's decision: the held history goes on, the proof that was decided on
+/// convicts nobody again, and another history does.
+#[test]
+fn a_decision_ends_a_quarantine_and_forgives_no_second_fork() {
+    let publisher = Publisher::new(20, 6);
+    let other = publisher.forked(2);
+    let mut sync = machine([publisher.state(4)]);
+    sync.handle(NOW, admitted(11, &[]));
+    let actions = sync.handle(NOW, said(11, &[other.head(4)]));
+    let [Action::Equivocation { proof }] = actions.as_slice() else { panic!("{actions:?}") };
+    let tell = |forks: &[Fork]| {
+        let heads = Heads { heads: vec![], forks: forks.to_vec() };
+        Event::HeadsReceived { peer: peer(11), heads }
+    };
+
+    sync.decide(proof);
+    assert!(sync.fork(&publisher.id()).is_none());
+    let turned = Fork { a: proof.b.clone(), b: proof.a.clone(), ..proof.clone() };
+    assert_eq!(sync.handle(NOW, tell(&[proof.clone(), turned])), [], "it was decided on");
+    assert_eq!(asks(&sync.handle(NOW, said(11, &[publisher.head(6)]))), [(peer(11), publisher.id(), 4)]);
+    assert_eq!(stores(&sync.handle(NOW, received(11, publisher.page(6, 4)))), [(4, 2, 6)]);
+    sync.handle(NOW, Event::Stored { publisher: publisher.id(), size: 6 });
+
+    let actions = sync.handle(NOW, said(11, &[other.head(6)]));
+    assert!(matches!(actions.as_slice(), [Action::Equivocation { .. }]), "{actions:?}");
+}
+
+#[test]
+fn cosignatures_travel_with_the_own_head() {
+    let own = Publisher::new(OWN, 3);
+    let mut sync = machine([own.state(3)]);
+    let plain = own.state(3).checkpoint;
+    let word = plumb_core::log::Cosignature::sign(&plain, NOW, &key(11)).unwrap();
+    let cosigned = plain.with_cosignatures([&word]);
+    assert_eq!(sync.handle(NOW, Event::Cosigned { checkpoint: cosigned.clone() }), []);
+    assert_eq!(sync.heads().heads[0].checkpoint, cosigned);
+    let older = own.state(2).checkpoint;
+    sync.handle(NOW, Event::Cosigned { checkpoint: older });
+    assert_eq!(sync.heads().heads[0].checkpoint, cosigned, "another head is no news of this one");
+    // For whoever holds the log it is the head that they hold.
+    let mut follower = LogSync::new(certificate_of(ORG, 12), roots(), [own.state(3)], [], NOW, 6);
+    follower.handle(NOW, admitted(OWN, &[]));
+    let heads = Heads { heads: vec![Head { publisher: own.id(), checkpoint: cosigned }], forks: vec![] };
+    assert_eq!(follower.handle(NOW, Event::HeadsReceived { peer: peer(OWN), heads }), []);
 }

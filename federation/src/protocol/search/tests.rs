@@ -80,7 +80,7 @@ impl Library {
             SearchRequest::Hits(asked) => {
                 SearchResponse::Hits { id: asked.id, hits: self.hits(&asked.query, &asked.stats) }
             }
-            SearchRequest::Unknown(_) => panic!("we ask what we know"),
+            SearchRequest::Summary { .. } | SearchRequest::Unknown(_) => panic!("it is not asked here"),
         }
     }
 }
@@ -92,7 +92,8 @@ fn texts(texts: &[&str]) -> Vec<String> {
 fn start(peers: &[u8]) -> (FederatedSearch, Vec<Action>) {
     let query = Query::new("reservoir level");
     let own = TermStats { n_docs: 5, n_terms: 50, doc_freq: vec![1, 0] };
-    FederatedSearch::start(ID, query, own, 10, peers.iter().map(|n| peer(*n)), NOW, 1000).unwrap()
+    FederatedSearch::start(ID, query, own, 10, peers.iter().map(|n| (peer(*n), Patience::default())), NOW, 1000)
+        .unwrap()
 }
 
 fn requests(actions: &[Action]) -> Vec<(NodeId, SearchRequest)> {
@@ -163,8 +164,11 @@ fn each_way_not_to_answer_is_its_own() {
     assert_eq!(search.wake_at(), Some(after(500)));
     assert!(search.handle(after(499), Event::Tick).is_empty());
     let second = requests(&search.handle(after(500), Event::Tick));
-    assert_eq!(second.iter().map(|(peer, _)| *peer).collect::<Vec<_>>(), [peer(0)]);
+    // Whoever denied the first question might only withhold its statistics, and is asked the other one.
+    let asked: std::collections::BTreeSet<NodeId> = second.iter().map(|(peer, _)| *peer).collect();
+    assert_eq!(asked, [peer(0), peer(1)].into());
     search.handle(after(510), answered(6, library.answer(&first)));
+    search.handle(after(511), answered(1, SearchResponse::Denied { id: ID, reason: "no".into() }));
     let actions = search.handle(after(520), answered(0, library.answer(&second[0].1)));
     let coverage = &outcome(&actions).coverage;
     assert_eq!(coverage[&peer(0)], PeerState::Answered);
@@ -203,7 +207,7 @@ fn a_boast_is_invalid() {
     search.handle(after(3), answered(0, SearchResponse::Hits { id: ID, hits: vec![boast] }));
     let actions = search.handle(after(4), answered(1, SearchResponse::Hits { id: ID, hits }));
     let outcome = outcome(&actions);
-    assert!(matches!(&outcome.coverage[&peer(0)], PeerState::Invalid { reason } if reason.contains("scores")));
+    assert!(matches!(&outcome.coverage[&peer(0)], PeerState::Invalid { reason, .. } if reason.contains("scores")));
     assert_eq!(outcome.hits.keys().collect::<Vec<_>>(), [&peer(1)]);
 }
 
@@ -236,7 +240,7 @@ proptest! {
         let libraries: Vec<Library> = parts.iter().map(|part| Library::new(part)).collect();
         let own = &libraries[usize::from(n_peers)];
         let (mut search, actions) =
-            FederatedSearch::start(ID, query.clone(), own.stats(&query), 64, (0..n_peers).map(peer), NOW, 1000).unwrap();
+            FederatedSearch::start(ID, query.clone(), own.stats(&query), 64, (0..n_peers).map(|n| (peer(n), Patience::default())), NOW, 1000).unwrap();
         let mut queue = actions;
         let mut result = None;
         while let Some(action) = queue.pop() {
@@ -259,4 +263,72 @@ proptest! {
         let plain = |ranked: Vec<plumb_core::retrieval::Ranked>| ranked.into_iter().map(|r| (r.chunk, r.score)).collect::<Vec<_>>();
         prop_assert_eq!(plain(merged), plain(expected));
     }
+}
+
+#[test]
+fn a_peer_that_withholds_its_statistics_is_fused_by_rank() {
+    let (mut search, actions) = start(&[0, 1]);
+    let (open, closed) =
+        (Library::new(&texts(&["the reservoir"])), Library::new(&texts(&["level", "reservoir level"])));
+    let first = requests(&actions)[0].1.clone();
+    search.handle(after(1), answered(0, open.answer(&first)));
+    let second =
+        requests(&search.handle(after(2), answered(1, SearchResponse::Denied { id: ID, reason: "own".into() })));
+    assert_eq!(second.len(), 2);
+    search.handle(after(3), answered(0, open.answer(&second[0].1)));
+    // It ranks as it likes: its order is kept, its scores are not.
+    let boasted = |text: &str, score| {
+        let (chunk, source) = document(text);
+        Hit::new(score, Sensitivity::Public, chunk, source).unwrap()
+    };
+    let hits = vec![boasted("level", 9_999_999_999), boasted("reservoir level", 9_999_999_998)];
+    let actions = search.handle(after(4), answered(1, SearchResponse::Hits { id: ID, hits }));
+    let outcome = outcome(&actions);
+    assert_eq!(outcome.stats.n_docs, 6, "its documents do not count");
+    assert_eq!(outcome.coverage[&peer(1)], PeerState::FusedByRank { reason: "own".into() });
+    let given: Vec<(&str, u64)> =
+        outcome.by_rank[&peer(1)].iter().map(|h| (h.chunk().text.as_str(), h.score())).collect();
+    let SearchRequest::Hits(asked) = &second[0].1 else { panic!() };
+    let ours = closed.hits(&asked.query, &asked.stats);
+    assert_eq!(given, [("level", ours[0].score()), ("reservoir level", ours[1].score())]);
+}
+
+#[test]
+fn a_slow_peer_is_asked_once_more_in_each_phase_and_given_up_in_the_end() {
+    let query = Query::new("reservoir level");
+    let own = TermStats::empty(2);
+    let patience = Patience { hedge_after: Some(Duration(50)), give_up_after: Some(Duration(300)) };
+    let (mut search, actions) =
+        FederatedSearch::start(ID, query, own, 10, [(peer(0), patience), (peer(1), patience)], NOW, 1000).unwrap();
+    let library = Library::new(&texts(&["the reservoir"]));
+    let first = requests(&actions)[0].1.clone();
+    assert_eq!(search.wake_at(), Some(after(50)));
+    assert_eq!(requests(&search.handle(after(50), Event::Tick)).len(), 2);
+    assert!(requests(&search.handle(after(60), Event::Tick)).is_empty(), "once");
+    assert_eq!(search.wake_at(), Some(after(300)));
+    // One of two questions broke off: the other may still be answered.
+    search.handle(after(70), Event::Unreachable { peer: peer(0) });
+    search.handle(after(80), answered(0, library.answer(&first)));
+    let second = requests(&search.handle(after(300), Event::Tick));
+    assert_eq!(second.iter().map(|(p, _)| *p).collect::<Vec<_>>(), [peer(0)], "the silent one is given up");
+    assert_eq!(requests(&search.handle(after(350), Event::Tick)).len(), 1, "asked once more in the second phase too");
+    search.handle(after(360), answered(0, library.answer(&first)));
+    let actions = search.handle(after(370), answered(0, library.answer(&second[0].1)));
+    let outcome = outcome(&actions);
+    assert_eq!(outcome.coverage[&peer(0)], PeerState::Answered);
+    assert_eq!(outcome.coverage[&peer(1)], PeerState::TimedOut);
+    assert_eq!(outcome.stats.n_docs, 1, "a second copy of statistics does not count twice");
+}
+
+#[test]
+fn dropped_hits_are_counted() {
+    let (mut search, actions) = start(&[0]);
+    let library = Library::new(&texts(&["the reservoir", "level"]));
+    let second = requests(&search.handle(after(1), answered(0, library.answer(&requests(&actions)[0].1))));
+    let SearchResponse::Hits { hits, .. } = library.answer(&second[0].1) else { panic!() };
+    let (chunk, source) = document("level");
+    let boast = Hit::new(u64::MAX, Sensitivity::Public, chunk, source).unwrap();
+    let response = SearchResponse::Hits { id: ID, hits: vec![hits[0].clone(), boast] };
+    let actions = search.handle(after(2), answered(0, response));
+    assert!(matches!(outcome(&actions).coverage[&peer(0)], PeerState::Invalid { n_dropped: 2, .. }));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{CHUNK_BLOCK_BYTES_MAX, Chunk, RawBlock, SourceRecord};
-use plumb_core::retrieval::{Query, TermStats};
+use plumb_core::retrieval::{Query, TermStats, body_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -103,6 +103,18 @@ pub fn check_hits(hits: &[Hit], query: &Query, stats: &TermStats, k: u32) -> Res
         }
     }
     Ok(())
+}
+
+/// The hits of a node that ranks by statistics of its own: in its order, each with the score that it has under ours. More
+/// than `k`, one twice, or one without any term of the question is refused; so a node can order its hits as it likes,
+/// and show nothing that is none.
+pub fn rescore(hits: Vec<Hit>, query: &Query, stats: &TermStats, k: u32) -> Result<Vec<Hit>, WireError> {
+    let rescored: Vec<Hit> = hits.into_iter().map(|hit| Hit { score: query.score(&hit.chunk, stats), ..hit }).collect();
+    check_hits(&rescored, query, stats, k)?;
+    match rescored.iter().find(|hit| query.frequencies(&body_of(&hit.chunk)).0.iter().all(|tf| *tf == 0)) {
+        Some(none) => Err(WireError::Unasked(none.chunk_block.cid)),
+        None => Ok(rescored),
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -103,6 +103,17 @@ proptest! {
         world.flush();
         world.check_ids();
         let searcher = world.index().searcher();
+        // Every term of a partition, each as often as a question for it alone says; of the removed ones none.
+        for class in Sensitivity::ALL {
+            let (n_terms, doc_freqs) = searcher.doc_freqs(class).unwrap();
+            let all: Vec<String> = doc_freqs.keys().cloned().collect();
+            let stats = world.stats(&[class], &all);
+            prop_assert_eq!((n_terms, doc_freqs.into_values().collect::<Vec<_>>()), (stats.n_terms, stats.doc_freq));
+            for word in (0..5).map(|w| format!("w{w}")) {
+                let is_there = world.stats(&[class], std::slice::from_ref(&word)).doc_freq[0] > 0;
+                prop_assert_eq!(all.contains(&word), is_there);
+            }
+        }
         for (access, query, limit, elsewhere) in &searches {
             let query = words(&query.iter().map(|w| format!("w{w}")).collect::<Vec<_>>().join(" "));
             for classes in [&Sensitivity::ALL[..1], &Sensitivity::ALL[..2], &Sensitivity::ALL[..]] {

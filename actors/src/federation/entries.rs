@@ -1,0 +1,133 @@
+//! What the entries of a publisher's log change here, in their order.
+
+use std::sync::Arc;
+
+use plumb_core::identity::{NodeId, PublicKey, Signed};
+use plumb_core::trust::{Certificate, Place};
+use plumb_federation::wire::log_entry::LogEntry;
+use plumb_federation::wire::log_state::LogState;
+
+use crate::door::Door;
+use crate::error::NodeError;
+use crate::kept;
+use crate::premises::{Premises, blocking};
+use crate::verification::{ApplyNotice, Statement, TakeUp, Verification};
+
+/// Applies verified entries, of which the first has the index `from`. What is refused changes nothing and is kept in the
+/// log all the same; only a failure of ours is an error.
+pub(super) async fn apply(
+    premises: &Arc<Premises>,
+    door: &Door<Verification>,
+    from: u64,
+    entries: &[Vec<u8>],
+    state: &LogState,
+) -> Result<(), NodeError> {
+    let publisher = state.publisher;
+    learn(premises, door, &state.certificate).await?;
+    for (entry, index) in entries.iter().zip(from..) {
+        let place = Place::Logged { publisher, index };
+        match LogEntry::decode(entry) {
+            Ok(LogEntry::Notice(notice)) => apply_notice(door, notice, &state.certificate, place).await?,
+            Ok(LogEntry::Certificate(certificate)) => learn(premises, door, &certificate).await?,
+            Ok(entry) => {
+                let Some(statement) = Statement::of(&entry) else { continue };
+                let is_located = take_up(door, &publisher, statement, place).await?;
+                if let (true, LogEntry::Rotation(rotation)) = (is_located, entry) {
+                    let before = earlier(premises, &publisher, from, entries, index).await?;
+                    look_again(door, &publisher, &rotation.value().old, before, &state.certificate).await?;
+                }
+            }
+            Err(error) => tracing::debug!(%publisher, index, %error, "an entry that is not understood here"),
+        }
+    }
+    Ok(())
+}
+
+/// What a certificate says of the roots of its organisation.
+pub(super) async fn learn(
+    premises: &Arc<Premises>,
+    door: &Door<Verification>,
+    certificate: &Signed<Certificate>,
+) -> Result<(), NodeError> {
+    for rotation in certificate.value().rotations().unwrap_or_default() {
+        if !premises.roots().history.has(&rotation) {
+            take_up(door, &certificate.value().node, Statement::Rotation(Box::new(rotation)), Place::Shown).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the statement is now known where this log has it.
+async fn take_up(
+    door: &Door<Verification>,
+    publisher: &NodeId,
+    statement: Statement,
+    place: Place,
+) -> Result<bool, NodeError> {
+    let ask = TakeUp { by: publisher.to_string(), statement, place, admitted: Vec::new(), is_ours: false };
+    match door.ask(ask, crate::DEADLINE).await {
+        Ok(taken) => Ok(taken.is_located),
+        Err(NodeError::Denied(reason)) => {
+            tracing::warn!(%publisher, reason, "a statement was not taken up");
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn apply_notice(
+    door: &Door<Verification>,
+    notice: Signed<plumb_core::notice::Notice>,
+    certificate: &Signed<Certificate>,
+    place: Place,
+) -> Result<(), NodeError> {
+    let certificate = Some(Box::new(certificate.clone()));
+    match door.ask(ApplyNotice { notice: Box::new(notice), certificate, place }, crate::DEADLINE).await {
+        Ok(_) => Ok(()),
+        Err(NodeError::Denied(reason)) => {
+            tracing::warn!(?place, reason, "a notice was not applied");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The entries in front of one that has just come, those that are stored and those that came with it.
+async fn earlier(
+    premises: &Arc<Premises>,
+    publisher: &NodeId,
+    from: u64,
+    entries: &[Vec<u8>],
+    index: u64,
+) -> Result<Vec<Vec<u8>>, NodeError> {
+    let n_stored = usize::try_from(from).unwrap_or(usize::MAX);
+    let n_new = usize::try_from(index - from).unwrap_or(usize::MAX);
+    let (store, publisher) = (premises.clone(), *publisher);
+    let mut all = blocking(move || Ok(kept::entries(&store.store, &store.node(), &publisher, 0, n_stored)?)).await?;
+    all.extend(entries.iter().take(n_new).cloned());
+    Ok(all)
+}
+
+/// The rotation of a root was known from elsewhere before it was known where this log has it. What the root signed and
+/// stands in front of it there was refused then, and counts after all.
+async fn look_again(
+    door: &Door<Verification>,
+    publisher: &NodeId,
+    old: &PublicKey,
+    entries: Vec<Vec<u8>>,
+    certificate: &Signed<Certificate>,
+) -> Result<(), NodeError> {
+    for (entry, index) in entries.iter().zip(0..) {
+        let place = Place::Logged { publisher: *publisher, index };
+        match LogEntry::decode(entry) {
+            Ok(LogEntry::Notice(notice)) if notice.signer() == old => {
+                apply_notice(door, notice, certificate, place).await?;
+            }
+            Ok(LogEntry::Revocation(revocation)) if revocation.signer() == old => {
+                take_up(door, publisher, Statement::Revocation(Box::new(revocation)), place).await?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

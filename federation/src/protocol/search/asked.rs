@@ -1,0 +1,125 @@
+//! One peer in a question: how far it is, and how long it is still waited for.
+
+use plumb_core::measure::Timestamp;
+
+use super::super::Patience;
+use super::PeerState;
+
+/// How far one peer is.
+#[derive(Clone, Debug)]
+pub(super) enum Progress {
+    /// It was asked for statistics.
+    Statistics,
+    /// Its statistics are counted.
+    Counted,
+    /// It denied the question for statistics. It may answer the other one.
+    Withheld { reason: String },
+    /// It was asked for hits. If it withheld its statistics, why.
+    Hits { withheld: Option<String> },
+    /// Nothing more is expected.
+    Done(PeerState),
+}
+
+/// One peer in a question.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) progress: Progress,
+    patience: Patience,
+    asked_at: Timestamp,
+    is_hedged: bool,
+    /// Questions whose outcome is not known yet.
+    n_under_way: u32,
+}
+
+impl Asked {
+    /// It was just asked for statistics.
+    pub(super) fn new(patience: Patience, now: Timestamp) -> Asked {
+        Asked { progress: Progress::Statistics, patience, asked_at: now, is_hedged: false, n_under_way: 1 }
+    }
+
+    fn is_waited_for(&self) -> bool {
+        matches!(self.progress, Progress::Statistics | Progress::Hits { .. })
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.progress, Progress::Done(_))
+    }
+
+    /// An answer came.
+    pub(super) fn came_back(&mut self) {
+        self.n_under_way = self.n_under_way.saturating_sub(1);
+    }
+
+    /// A question broke off. True if no other is under way.
+    pub(super) fn came_back_empty(&mut self) -> bool {
+        self.came_back();
+        self.n_under_way == 0
+    }
+
+    /// The first word stands.
+    pub(super) fn done(&mut self, state: PeerState) {
+        if !self.is_done() {
+            self.progress = Progress::Done(state);
+        }
+    }
+
+    fn hedge_at(&self) -> Option<Timestamp> {
+        self.patience
+            .hedge_after
+            .filter(|_| self.is_waited_for() && !self.is_hedged)
+            .map(|span| self.asked_at.plus(span))
+    }
+
+    fn give_up_at(&self) -> Option<Timestamp> {
+        self.patience.give_up_after.filter(|_| self.is_waited_for()).map(|span| self.asked_at.plus(span))
+    }
+
+    /// When it has to be looked at again.
+    pub(super) fn wake_at(&self) -> Option<Timestamp> {
+        self.hedge_at().into_iter().chain(self.give_up_at()).min()
+    }
+
+    /// Whether it was waited for long enough.
+    pub(super) fn is_given_up(&self, now: Timestamp) -> bool {
+        self.give_up_at().is_some_and(|at| at <= now)
+    }
+
+    /// Whether to ask it a second time now. Says so once in each phase.
+    pub(super) fn hedge(&mut self, now: Timestamp) -> bool {
+        let is_due = self.hedge_at().is_some_and(|at| at <= now);
+        if is_due {
+            self.is_hedged = true;
+            self.n_under_way += 1;
+        }
+        is_due
+    }
+
+    /// The second phase begins. Whether to ask it for hits.
+    pub(super) fn ask_for_hits(&mut self, now: Timestamp) -> bool {
+        let withheld = match &self.progress {
+            Progress::Counted => None,
+            Progress::Withheld { reason } => Some(reason.clone()),
+            // Its documents are not in the statistics, so it cannot be asked for hits any more.
+            Progress::Statistics => {
+                self.progress = Progress::Done(PeerState::TimedOut);
+                return false;
+            }
+            Progress::Hits { .. } | Progress::Done(_) => return false,
+        };
+        self.progress = Progress::Hits { withheld };
+        self.asked_at = now;
+        self.is_hedged = false;
+        self.n_under_way += 1;
+        true
+    }
+
+    /// What became of it, now that nothing more is waited for.
+    pub(super) fn outcome(&self) -> PeerState {
+        match &self.progress {
+            Progress::Done(state) => state.clone(),
+            Progress::Statistics | Progress::Counted | Progress::Withheld { .. } | Progress::Hits { .. } => {
+                PeerState::TimedOut
+            }
+        }
+    }
+}
