@@ -14,7 +14,7 @@ use libp2p::{
 use sha2::{Digest, Sha256};
 
 use super::DriverError;
-use super::codec::FrameCodec;
+use super::codec::{FrameCodec, Framed};
 use super::doorkeeper::Doorkeeper;
 use super::gate::{Door, Gated, Standing};
 use super::options::{CONNECTIONS_PENDING_MAX, HELLO_STREAMS_MAX, Limits, Options};
@@ -165,10 +165,10 @@ impl Behaviour {
     pub(super) fn send_response(
         &mut self,
         protocol: Protocol,
-        channel: ResponseChannel<Vec<u8>>,
-        bytes: Vec<u8>,
+        channel: ResponseChannel<Framed>,
+        answer: Framed,
     ) -> bool {
-        self.requests(protocol).send_response(channel, bytes).is_ok()
+        self.requests(protocol).send_response(channel, answer).is_ok()
     }
 
     pub(super) fn gossip(&mut self) -> &mut gossipsub::Behaviour {

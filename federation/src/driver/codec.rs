@@ -49,9 +49,10 @@ pub(super) fn frame_error(error: &io::Error) -> Option<&FrameError> {
     error.get_ref()?.downcast_ref()
 }
 
-/// A request as it was read: its bytes, or why it is no frame of the protocol. The library keeps errors of reading to
-/// itself; whoever sent the frame is to be held to it.
-pub(super) type ReadRequest = Result<Vec<u8>, FrameError>;
+/// What lies in a stream: bytes, or why they are no frame of the protocol. The library keeps errors of reading to itself,
+/// and whoever sent the frame is to be held to it. The same goes back as the answer: writing it fails, and the stream is
+/// reset instead of closed, so that somebody who writes without end is stopped.
+pub(super) type Framed = Result<Vec<u8>, FrameError>;
 
 /// Reads and writes frames for all request protocols.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,10 +60,10 @@ pub(super) struct FrameCodec;
 
 impl request_response::Codec for FrameCodec {
     type Protocol = Protocol;
-    type Request = ReadRequest;
-    type Response = Vec<u8>;
+    type Request = Framed;
+    type Response = Framed;
 
-    async fn read_request<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<ReadRequest>
+    async fn read_request<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<Framed>
     where
         T: AsyncRead + Unpin + Send,
     {
@@ -75,25 +76,25 @@ impl request_response::Codec for FrameCodec {
         }
     }
 
-    async fn read_response<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<Vec<u8>>
+    async fn read_response<T>(&mut self, protocol: &Protocol, io: &mut T) -> io::Result<Framed>
     where
         T: AsyncRead + Unpin + Send,
     {
-        read_frame(io, protocol.response_bytes_max()).await
+        Ok(Ok(read_frame(io, protocol.response_bytes_max()).await?))
     }
 
-    async fn write_request<T>(&mut self, protocol: &Protocol, io: &mut T, request: ReadRequest) -> io::Result<()>
+    async fn write_request<T>(&mut self, protocol: &Protocol, io: &mut T, request: Framed) -> io::Result<()>
     where
         T: AsyncWrite + Unpin + Send,
     {
         write_frame(io, &request?, protocol.request_bytes_max()).await
     }
 
-    async fn write_response<T>(&mut self, protocol: &Protocol, io: &mut T, response: Vec<u8>) -> io::Result<()>
+    async fn write_response<T>(&mut self, protocol: &Protocol, io: &mut T, response: Framed) -> io::Result<()>
     where
         T: AsyncWrite + Unpin + Send,
     {
-        write_frame(io, &response, protocol.response_bytes_max()).await
+        write_frame(io, &response?, protocol.response_bytes_max()).await
     }
 }
 

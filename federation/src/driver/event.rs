@@ -9,6 +9,7 @@ use plumb_core::identity::NodeId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
+use super::codec::Framed;
 use super::protocol::Protocol;
 use super::status::DialFailure;
 
@@ -24,7 +25,7 @@ const BACKLOG_MAX: usize = 256;
 pub struct RequestToken {
     pub(super) peer: PeerId,
     pub(super) protocol: Protocol,
-    pub(super) channel: request_response::ResponseChannel<Vec<u8>>,
+    pub(super) channel: request_response::ResponseChannel<Framed>,
     /// Its share of the bytes that may wait for answers; given back when the token goes.
     pub(super) _budget: OwnedSemaphorePermit,
 }

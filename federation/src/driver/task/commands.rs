@@ -134,7 +134,7 @@ impl Driver {
         if let Some(peer) = self.peers.get_mut(&token.peer) {
             peer.allowance.answered(token.protocol, bytes.len(), Instant::now());
         }
-        let sent = self.swarm.behaviour_mut().send_response(token.protocol, token.channel, bytes);
+        let sent = self.swarm.behaviour_mut().send_response(token.protocol, token.channel, Ok(bytes));
         if sent
             && token.protocol == Protocol::Hello
             && let Some(peer) = self.peers.get_mut(&token.peer)

@@ -9,7 +9,7 @@ use libp2p::{Multiaddr, PeerId, autonat, dcutr, identify, mdns, ping};
 use tokio::time::Instant;
 
 use super::super::behaviour::BehaviourEvent;
-use super::super::codec::{FrameError, ReadRequest, frame_error};
+use super::super::codec::{FrameError, Framed, frame_error};
 use super::super::conduct::Offence;
 use super::super::event::{GossipId, NetworkEvent, RefusalReason, RequestToken};
 use super::super::gate::{GatedEvent, Standing};
@@ -20,7 +20,7 @@ use super::super::protocol::Protocol;
 use super::{Driver, HURRY, jitter};
 
 /// An event of a request protocol.
-type RequestEvent = request_response::Event<ReadRequest, Vec<u8>>;
+type RequestEvent = request_response::Event<Framed, Framed>;
 
 impl Driver {
     pub(super) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -175,10 +175,10 @@ impl Driver {
             RequestEvent::Message { peer, message, .. } => match message {
                 request_response::Message::Request { request_id, request, channel } => match request {
                     Ok(bytes) => self.on_request(peer, protocol, request_id, bytes, channel),
-                    Err(error) => self.on_broken(peer, protocol, &error),
+                    Err(error) => self.on_broken(peer, protocol, error, channel),
                 },
                 request_response::Message::Response { request_id, response } => {
-                    self.answered(protocol, request_id, Ok(response));
+                    self.answered(protocol, request_id, response.map_err(|error| refused_frame(&error)));
                 }
             },
             RequestEvent::OutboundFailure { request_id, error, .. } => {
@@ -195,9 +195,10 @@ impl Driver {
         }
     }
 
-    /// Its stream ends with the channel that is dropped here.
-    fn on_broken(&mut self, id: PeerId, protocol: Protocol, error: &FrameError) {
+    /// Its stream is reset by an answer that cannot be written.
+    fn on_broken(&mut self, id: PeerId, protocol: Protocol, error: FrameError, channel: ResponseChannel<Framed>) {
         tracing::debug!(%id, %protocol, %error, "no frame");
+        self.swarm.behaviour_mut().send_response(protocol, channel, Err(error));
         self.blame(id, Offence::BrokenFrame);
     }
 
@@ -222,7 +223,7 @@ impl Driver {
         protocol: Protocol,
         request: InboundRequestId,
         bytes: Vec<u8>,
-        channel: ResponseChannel<Vec<u8>>,
+        channel: ResponseChannel<Framed>,
     ) {
         let Some(peer) = self.peers.get_mut(&id).filter(|peer| peer.announced && !peer.closing) else { return };
         let node = peer.node;
@@ -326,10 +327,13 @@ fn request_error(failure: &OutboundFailure) -> RequestError {
         OutboundFailure::Timeout => RequestError::TimedOut,
         OutboundFailure::ConnectionClosed => RequestError::Closed,
         OutboundFailure::UnsupportedProtocols => RequestError::Unsupported,
-        OutboundFailure::Io(error) => match frame_error(error) {
-            Some(FrameError::TooLarge { bytes, max }) => RequestError::TooLarge { bytes: *bytes, max: *max },
-            Some(FrameError::Length) => RequestError::Malformed,
-            None => RequestError::Closed,
-        },
+        OutboundFailure::Io(error) => frame_error(error).map_or(RequestError::Closed, refused_frame),
+    }
+}
+
+fn refused_frame(error: &FrameError) -> RequestError {
+    match error {
+        FrameError::TooLarge { bytes, max } => RequestError::TooLarge { bytes: *bytes, max: *max },
+        FrameError::Length => RequestError::Malformed,
     }
 }
