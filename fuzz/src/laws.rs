@@ -4,7 +4,7 @@ use std::error::Error;
 
 use ipld_core::ipld::Ipld;
 
-use crate::seeds::genuine;
+use crate::seeds::{genuine, signed_bytes};
 
 /// Longest text of an error with everything behind it. It is logged and shown, so it may quote foreign bytes only in
 /// part.
@@ -87,14 +87,10 @@ pub fn envelopes_signed_by_a_seed(value: &Ipld) {
 }
 
 fn envelope_signed_by_a_seed(bytes: &[u8]) {
-    let Ok(Ipld::Map(map)) = serde_ipld_dagcbor::from_slice::<Ipld>(bytes) else {
-        panic!("an envelope that was accepted is no map");
-    };
-    match (map.get("block"), map.get("signer"), map.get("signature")) {
-        (Some(Ipld::Bytes(block)), Some(Ipld::String(signer)), Some(Ipld::Bytes(signature))) => {
-            signed_by_a_seed(block, signer, signature);
-        }
-        _ => panic!("an envelope that was accepted has no block, signer and signature"),
+    let signed = signed_bytes(bytes);
+    assert!(!signed.is_empty(), "an envelope that was accepted holds nothing that is signed");
+    for (block, signer, signature) in signed {
+        signed_by_a_seed(&block, &signer, &signature);
     }
 }
 

@@ -15,6 +15,8 @@ pub use documents::{documents, pdfs};
 pub use golden::golden;
 pub use walk::{Found, found};
 
+pub(crate) use walk::signed_bytes;
+
 /// A block, the key that signed it, the signature.
 pub type SignedBytes = (Vec<u8>, String, Vec<u8>);
 
@@ -32,7 +34,7 @@ pub struct Genuine {
 pub fn genuine() -> &'static Genuine {
     static GENUINE: OnceLock<Genuine> = OnceLock::new();
     GENUINE.get_or_init(|| Genuine {
-        signed: found().envelopes.iter().filter_map(|bytes| walk::signed_bytes(bytes)).collect(),
+        signed: found().envelopes.iter().flat_map(|bytes| walk::signed_bytes(bytes)).collect(),
         bundles: bundles().iter().map(|bundle| bundle.bundle).collect(),
         checkpoints: found().checkpoints.iter().map(|text| body_of_note(text).to_string()).collect(),
     })

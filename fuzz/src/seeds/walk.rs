@@ -39,7 +39,7 @@ pub fn found() -> &'static Found {
 /// Bytes may be a block, an envelope, or a frame around them.
 fn look_into(bytes: &[u8], found: &mut Found) {
     let Ok(value @ Ipld::Map(_)) = serde_ipld_dagcbor::from_slice::<Ipld>(bytes) else { return };
-    if signed_bytes(bytes).is_some() {
+    if !signed_bytes(bytes).is_empty() {
         found.envelopes.insert(bytes.to_vec());
     }
     if let Ipld::Map(map) = &value
@@ -67,13 +67,16 @@ fn look_through(value: &Ipld, found: &mut Found) {
     }
 }
 
-/// The parts of an envelope, if it is one.
-pub(super) fn signed_bytes(envelope: &[u8]) -> Option<SignedBytes> {
-    let Ok(Ipld::Map(mut map)) = serde_ipld_dagcbor::from_slice::<Ipld>(envelope) else { return None };
-    match (map.remove("block"), map.remove("signer"), map.remove("signature")) {
-        (Some(Ipld::Bytes(block)), Some(Ipld::String(signer)), Some(Ipld::Bytes(signature))) => {
-            Some((block, signer, signature))
+/// What is signed in an envelope, once for each signature; nothing if it is no envelope. A rotation has two signers, whose
+/// keys stand in its block, so the field stands for the signer.
+pub(crate) fn signed_bytes(envelope: &[u8]) -> Vec<SignedBytes> {
+    let Ok(Ipld::Map(mut map)) = serde_ipld_dagcbor::from_slice::<Ipld>(envelope) else { return Vec::new() };
+    let Some(Ipld::Bytes(block)) = map.remove("block") else { return Vec::new() };
+    match (map.remove("signer"), map.remove("signature"), map.remove("by_old"), map.remove("by_new")) {
+        (Some(Ipld::String(signer)), Some(Ipld::Bytes(signature)), None, None) => vec![(block, signer, signature)],
+        (None, None, Some(Ipld::Bytes(by_old)), Some(Ipld::Bytes(by_new))) => {
+            vec![(block.clone(), "by_old".to_string(), by_old), (block, "by_new".to_string(), by_new)]
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }

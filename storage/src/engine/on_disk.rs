@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sled::Db;
 
@@ -37,6 +38,25 @@ pub(crate) struct DiskEngine {
     _lock: File,
 }
 
+/// How long a lock of sled's may outlive the database that held it.
+const LET_GO_WITHIN: Duration = Duration::from_secs(5);
+
+/// Opens the database. Our own lock says that no other store has it open; a store that was dropped a moment ago in this
+/// process may still hold sled's, whose last thread lets go of it in its own time.
+fn when_let_go(open: impl Fn() -> sled::Result<Db>) -> sled::Result<Db> {
+    let begun = Instant::now();
+    loop {
+        match open() {
+            Err(sled::Error::Io(error))
+                if error.to_string().contains("could not acquire lock") && begun.elapsed() < LET_GO_WITHIN =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
 impl DiskEngine {
     pub(crate) fn open(path: &Path, cache_bytes: u64, reserve_bytes: u64) -> Result<DiskEngine, StorageError> {
         let failed = |source: sled::Error| StorageError::Open { path: path.to_path_buf(), source };
@@ -59,7 +79,7 @@ impl DiskEngine {
             // Every batch is flushed before it is acknowledged; a flusher in the background would only disturb.
             .flush_every_ms(None);
         // sled reports most damage as an error, and meets some of it with a panic.
-        let db = catch_unwind(AssertUnwindSafe(|| config.open()))
+        let db = catch_unwind(AssertUnwindSafe(|| when_let_go(|| config.open())))
             .map_err(|_| StorageError::Corrupt { path: path.to_path_buf() })?
             .map_err(|error| match error {
                 sled::Error::Corruption { .. } => StorageError::Corrupt { path: path.to_path_buf() },
