@@ -45,8 +45,12 @@ fn replies(home: &Home, teaching: &str) -> Vec<(String, String)> {
     list(&sent, "/sent").iter().map(pair).collect()
 }
 
+fn n_found(home: &Home) -> usize {
+    list(&home.ok(&["search", QUESTION]), "/hits").len()
+}
+
 fn finds(home: &Home) -> bool {
-    !list(&home.ok(&["search", QUESTION]), "/hits").is_empty()
+    n_found(home) > 0
 }
 
 #[test]
@@ -63,6 +67,13 @@ fn knowledge_goes_three_hops_and_fades_and_a_retraction_follows_it() {
         let before: Vec<&RunningNode> = nodes.last().into_iter().collect();
         let node = RunningNode::start(home, &before);
         nodes.push(node);
+    }
+    // Nodes of one organisation find each other; here each is to know its neighbours alone.
+    for (at, home) in homes.iter().enumerate() {
+        for (other, node) in nodes.iter().enumerate().filter(|(other, _)| other.abs_diff(at) > 1) {
+            let did = text(&node.ready, "/node");
+            assert_eq!(home.run(&["peers", "block", did]).code, 0, "{at} blocks {other}");
+        }
     }
     for (at, node) in nodes.iter().enumerate() {
         node.await_peers(if at == 0 || at == 4 { 1 } else { 2 });
@@ -132,10 +143,10 @@ fn each_receiver_judges_for_itself_and_tells_nothing_that_the_giver_may_not_read
     }
     let decided = opposed.ok(&["teach", "resolve", &teaching, "context-dependent"]);
     assert_eq!((&decided["state"], &decided["resolution"]), (&"resolved".into(), &"context-dependent".into()));
-    until("both sides stand", PATIENCE, || list(&opposed.ok(&["search", QUESTION]), "/hits").len() == 2);
+    until("both sides stand", PATIENCE, || n_found(&opposed) == 2);
     let refused = hidden.ok(&["teach", "resolve", &teaching, "reject"]);
     assert_eq!(refused["resolution"], "reject");
-    assert!(!finds(&hidden));
+    assert_eq!(n_found(&hidden), 1, "its own note alone");
     opposed.run(&["teach", "resolve", &teaching, "accept"]).expect(1);
 
     // Sent once and not again.

@@ -371,14 +371,16 @@ fn when_the_author_is_lost_its_successor_and_the_root_may_speak_and_a_colleague_
     let colleague = RunningNode::start(&colleague, &[&hydrology, &successor]);
     hydrology.await_peers(2);
 
-    // A colleague has no right to it, and its own node says so.
-    let denied = colleague.home.run(&["retract", &source, "--reason", "data-error"]).expect(7);
-    assert!(text(&denied, "/detail").contains("successor"), "{denied:#}");
+    // A colleague has no right to it: what it decides counts in its own node alone, and is told to nobody.
+    let local = colleague.home.ok(&["retract", &source, "--reason", "data-error"]);
+    assert_eq!(local["origin"], "local:review", "{local:#}");
+    let own = text(&local, "/notice").to_string();
 
     let notice = successor.home.ok(&["retract", &source, "--reason", "data-error"]);
     assert_eq!((&notice["publisher"], &notice["signer"]), (&lost.clone().into(), &did(&successor).into()));
     let notice = text(&notice, "/notice").to_string();
     await_news("the successor's word counts", || !is_found(&hydrology.home));
+    assert_eq!(hydrology.home.run(&["notices", "show", &own]).code, 1, "the colleague's went nowhere");
 
     // The root speaks through any node of the organisation: it undoes what the successor said, and retracts itself.
     let root = northwater.root.to_str().unwrap();

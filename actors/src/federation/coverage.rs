@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{Certificate, Incoming};
 use plumb_federation::protocol::search::{Outcome, PeerState};
 use plumb_federation::wire::search::Hit;
 
@@ -95,8 +95,9 @@ fn away(
     for head in kept::log_heads(&premises.store, &own)? {
         let node = head.state.publisher;
         let certificate = &head.state.certificate;
+        let is_sought = premises.lets_in(&certificate.value().org) == Incoming::Full;
         let is_away = node != own && !admitted.contains_key(&node) && roots.admit(&node, certificate, now).is_ok();
-        if is_away && away.len() < AWAY_MAX {
+        if is_sought && is_away && away.len() < AWAY_MAX {
             let told = Told::new("unreachable", Some("it is not connected".to_string()));
             let coverage = view(premises, certificate.value(), told, 0)?;
             away.push(PeerResult { node, coverage, hits: Vec::new(), by_rank: false });
