@@ -102,9 +102,9 @@ pub struct Certificate {
     pub not_before: Timestamp,
     /// Not valid after.
     pub not_after: Timestamp,
-    /// What the node may do. A certificate that says nothing lets it do everything.
+    /// What the node may do, in the order in which it was written. A certificate that says nothing lets it do everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capabilities: Option<BTreeSet<Capability>>,
+    pub capabilities: Option<Vec<Capability>>,
     /// Nodes of the same department whose evidence this node may take back in their stead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub succeeds: Vec<NodeId>,
@@ -194,7 +194,7 @@ pub fn certify_under(
         department: terms.department,
         not_before: now,
         not_after: now.plus(terms.validity),
-        capabilities: terms.capabilities,
+        capabilities: terms.capabilities.map(|all| all.into_iter().collect()),
         succeeds: terms.succeeds,
         rotations: rotations.iter().map(|r| ByteBuf::from(r.to_bytes())).collect(),
     };
