@@ -12,7 +12,7 @@ use futures::StreamExt;
 use libp2p::core::transport::ListenerId;
 use libp2p::request_response::OutboundRequestId;
 use libp2p::swarm::ConnectionId;
-use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
 use libp2p::{Multiaddr, PeerId, Swarm};
 use plumb_core::identity::NodeId;
 use tokio::sync::{Semaphore, mpsc};
@@ -218,7 +218,12 @@ impl Driver {
             return;
         }
         let opts = match named {
-            Some(peer) => DialOpts::peer_id(peer).addresses(vec![addr.clone()]).build(),
+            // Each address of the book is tried for itself, also while another one of the peer is under way: whether it
+            // answers is what an operator wants to know.
+            Some(peer) => {
+                let to = DialOpts::peer_id(peer).addresses(vec![addr.clone()]);
+                to.condition(PeerCondition::Disconnected).build()
+            }
             None => DialOpts::unknown_peer_id().address(addr.clone()).build(),
         };
         let connection = opts.connection_id();
