@@ -176,7 +176,7 @@ pub static SETTINGS: [Setting; 24] = [
     setting(
         "log.filter",
         Kind::Text,
-        Preset::Text("info,libp2p_kad=error"),
+        Preset::Text("info,libp2p_kad=error,libp2p_request_response=error"),
         "What is logged: error, warn, info, debug, or by part, such as info,plumb_federation=debug.",
     ),
 ];
