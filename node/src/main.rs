@@ -13,7 +13,7 @@
 //! | [`home`], [`config`] | where a node lives: keys, certificate, lock, configuration |
 //! | [`offline`] | what needs no node: verifying and replaying a bundle file |
 //! | [`problem`], [`exit`] | the one list of ways to fail, over HTTP and as exit codes |
-//! | [`demo`], [`bench`] | the whole story on embedded defaults; measurements with real nodes |
+//! | [`demo`], [`mod@bench`] | the whole story on embedded defaults; measurements with real nodes |
 //! | [`process`] | child processes of these two, none of which outlives them |
 //!
 //! **Invariant:** nothing here decides about evidence. Who may read and what is said stands in `core`; who does the
