@@ -23,7 +23,7 @@
 //! | SIM-11 | then all honest nodes have the same state, whatever came to them in which order |
 //!
 //! A [`Violation`] names the seed; the same seed and settings give the same run. [`Plan`] makes a whole story from a
-//! seed, [`bench`] runs many of them, and [`plot`] draws what they cost.
+//! seed, [`mod@bench`] runs many of them, and [`plot`] draws what they cost.
 //!
 //! **What is shared.** Ten thousand nodes read the same frame; it is decoded once, by the real decoder, and the result is
 //! remembered with its bytes. Likewise a checkpoint remembers that its signature was checked
