@@ -177,7 +177,7 @@ fn a_run_repeats() {
 
 /// The long run: `PLUMB_SIM_SEEDS=10000 PLUMB_SIM_SEED=1`.
 #[test]
-#[ignore = "long: the numbers of docs/simulation.md"]
+#[ignore = "long: the numbers of docs/simulation.md; .ci/run has a short one"]
 fn long_run() {
     let began = std::time::Instant::now();
     let outcomes = run_seeds(first_seed(), number("PLUMB_SIM_SEEDS").unwrap_or(10_000), &Wish::default());
@@ -200,7 +200,7 @@ fn long_run() {
 /// How time and traffic grow: `PLUMB_SIM_NODES=10,100,1000` or `PLUMB_SIM_PUBLISHERS=…`, and the drawing into
 /// `PLUMB_SIM_PLOT`.
 #[test]
-#[ignore = "long: the figures of docs/simulation.md"]
+#[ignore = "long: the figures of docs/simulation.md; .ci/run has a short one"]
 fn growth_series() {
     let numbers = |name: &str| -> Vec<usize> {
         let text = std::env::var(name).unwrap_or_default();

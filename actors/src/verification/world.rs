@@ -163,8 +163,8 @@ fn by_work(reports: &[Report]) -> BTreeMap<&Doi, Vec<&Report>> {
     said
 }
 
-/// Every source with its DOI. Of sources that nobody has looked at yet (imported ones, and those of an older store) it is
-/// looked for now, and written down.
+/// Every source with its DOI. Where nobody has looked for one yet (imported sources, and those of an older store), this
+/// looks, and writes down what it finds.
 fn held(premises: &Premises, by: &str, dry_run: bool) -> Result<Vec<(Cid, Doi)>, NodeError> {
     let mut held = Vec::new();
     let mut found: Vec<(Cid, Option<Doi>)> = Vec::new();
