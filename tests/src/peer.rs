@@ -5,10 +5,10 @@ mod answers;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use plumb_core::identity::{EntityId, NodeId, SecretKey, Signed};
-use plumb_core::measure::{Duration as Span, Timestamp};
+use plumb_core::measure::Duration as Span;
 use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate, VALIDITY_DEFAULT, certify};
 use plumb_federation::driver::{Network, NetworkEvent, NetworkHandle, Options, Protocol, RequestToken};
 use plumb_federation::wire::blocks::BlocksRequest;
@@ -18,7 +18,7 @@ use plumb_federation::wire::search::{SearchRequest, SearchResponse};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
-use crate::{Home, RunningNode, until};
+use crate::{Home, RunningNode, now, until};
 use answers::Library;
 pub use answers::{Behaviour, Document};
 
@@ -62,12 +62,6 @@ impl Identity {
     pub fn org(&self) -> String {
         self.certificate.value().org.to_string()
     }
-}
-
-/// The present, as a node sees it.
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is past 1970");
-    Timestamp(i64::try_from(since.as_millis()).expect("the clock is this side of the year 292 million"))
 }
 
 /// A peer of one node.
