@@ -22,6 +22,7 @@ use crate::federation::{Federation, LogGrew, OweReceipts};
 use crate::kept::{self, Appended, SavedAnswer};
 use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
+use crate::verification::unseal;
 
 pub use messages::*;
 pub(crate) use saved::may_read as may_read_answer;
@@ -143,6 +144,7 @@ fn keep(
         kept::put_matter(&mut change, &bundle, &matter);
         Ok(change)
     })?;
+    unseal(premises, found.evidence.iter().map(|e| &e.chunk.source))?;
     let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
     let may_share = label == plumb_core::boundary::Sensitivity::Public;
     Ok(Kept { bundle, foreign: foreign_sources(premises, found), may_share })

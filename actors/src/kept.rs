@@ -11,6 +11,7 @@ mod events;
 mod forks;
 mod logs;
 mod notices;
+mod sealed;
 mod sources;
 mod stopped;
 mod teachings;
@@ -36,6 +37,9 @@ pub(crate) use notices::{
     Facts, KeptNotice, Obligation, RefusedNotice, all_holders, bar, forget_refused, holders, is_barred, notice,
     notice_key, notices, obligation, obligations, open_obligations, put_notice, put_obligation, put_receipt,
     put_refused, refused, refused_notices, remark_obligation, standing_by_text, standing_on, standing_with,
+};
+pub(crate) use sealed::{
+    SealedAt, is_own_sealed, laid_up, lay_up, opens, own_sealed, put_held, put_own_sealed, take_down,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
 pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};

@@ -29,6 +29,7 @@ use crate::error::NodeError;
 use crate::federation::{Asker, Federation, PeerHit, PeerResults, SearchPeers};
 use crate::kept;
 use crate::premises::{Premises, blocking};
+use crate::verification::unseal;
 
 pub use messages::*;
 
@@ -222,6 +223,7 @@ fn assemble(
 
 /// Whether a peer's hit may be shown; with the notice that counsels caution, if one does.
 fn admissible(premises: &Premises, hit: &PeerHit) -> Result<Option<Option<cid::Cid>>, NodeError> {
+    unseal(premises, [&hit.chunk.source])?;
     let mut by_name = kept::standing_on(&premises.store, &hit.chunk.source)?;
     by_name.retain(|standing| standing.covers(&hit.chunk_block.cid));
     let mut by_text = kept::standing_by_text(&premises.store, &hit.source.fingerprint)?;

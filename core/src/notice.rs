@@ -4,6 +4,8 @@
 //! sequence orders notices; no clock does. Whoever imports evidence signs a [`Receipt`], so a notice has a finite list
 //! of obligations, each closed only by a signed [`Acknowledgement`].
 
+mod sealed;
+
 use cid::Cid;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,8 @@ use crate::identity::{Domain, NodeId, OrgId, PublicKey, Signable};
 use crate::knowledge::WordError;
 use crate::measure::Timestamp;
 use crate::trust::{RevocationReason, TrustError};
+
+pub use sealed::{BODY_BYTES_MAX, LOCK_BYTES, NONCE_BYTES, SealedNotice, SealedNoticeError, tag_of};
 
 block_type!(NoticeTag, "plumb/notice/1");
 block_type!(ReceiptTag, "plumb/receipt/1");

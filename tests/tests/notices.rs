@@ -12,6 +12,8 @@ mod ledger;
 mod resurrection;
 #[path = "notices/rights.rs"]
 mod rights;
+#[path = "notices/sealed.rs"]
+mod sealed;
 #[path = "notices/world.rs"]
 mod world;
 

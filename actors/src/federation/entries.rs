@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use plumb_core::identity::{NodeId, PublicKey, Signed};
+use plumb_core::notice::SealedNotice;
 use plumb_core::trust::{Certificate, Place};
 use plumb_federation::wire::log_entry::LogEntry;
 use plumb_federation::wire::log_state::LogState;
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::kept;
+use crate::kept::{self, SealedAt};
 use crate::premises::{Premises, blocking};
-use crate::verification::{ApplyNotice, Statement, TakeUp, Verification};
+use crate::verification::{ApplyNotice, Statement, TakeUp, Verification, take_down, take_sealed};
 
 /// Applies verified entries, of which the first has the index `from`. What is refused changes nothing and is kept in the
 /// log all the same; only a failure of ours is an error.
@@ -28,13 +29,17 @@ pub(super) async fn apply(
         let place = Place::Logged { publisher, index };
         match LogEntry::decode(entry) {
             Ok(LogEntry::Notice(notice)) => apply_notice(door, notice, &state.certificate, place).await?,
+            Ok(LogEntry::Sealed(sealed)) => {
+                let at = SealedAt { publisher, index };
+                apply_sealed(premises, door, at, sealed, &state.certificate).await?;
+            }
             Ok(LogEntry::Certificate(certificate)) => learn(premises, door, &certificate).await?,
             Ok(entry) => {
                 let Some(statement) = Statement::of(&entry) else { continue };
                 let is_located = take_up(door, &publisher, statement, place).await?;
                 if let (true, LogEntry::Rotation(rotation)) = (is_located, entry) {
                     let before = earlier(premises, &publisher, from, entries, index).await?;
-                    look_again(door, &publisher, &rotation.value().old, before, &state.certificate).await?;
+                    look_again(premises, door, &publisher, &rotation.value().old, before, &state.certificate).await?;
                 }
             }
             Err(error) => tracing::debug!(%publisher, index, %error, "an entry that is not understood here"),
@@ -92,6 +97,26 @@ async fn apply_notice(
     }
 }
 
+/// Applies a sealed notice if anything that it names is held here, and lays it up if not.
+async fn apply_sealed(
+    premises: &Arc<Premises>,
+    door: &Door<Verification>,
+    at: SealedAt,
+    sealed: SealedNotice,
+    certificate: &Signed<Certificate>,
+) -> Result<(), NodeError> {
+    let sealed = Arc::new(sealed);
+    let taken = {
+        let (premises, sealed) = (premises.clone(), sealed.clone());
+        blocking(move || take_sealed(&premises, at, &sealed)).await?
+    };
+    let Some(notice) = taken else { return Ok(()) };
+    let place = Place::Logged { publisher: at.publisher, index: at.index };
+    apply_notice(door, notice, certificate, place).await?;
+    let premises = premises.clone();
+    blocking(move || take_down(&premises, at, &sealed)).await
+}
+
 /// The entries in front of one that has just come, those that are stored and those that came with it.
 async fn earlier(
     premises: &Arc<Premises>,
@@ -111,6 +136,7 @@ async fn earlier(
 /// The rotation of a root was known from elsewhere before it was known where this log has it. What the root signed and
 /// stands in front of it there was refused then, and counts after all.
 async fn look_again(
+    premises: &Arc<Premises>,
     door: &Door<Verification>,
     publisher: &NodeId,
     old: &PublicKey,
@@ -122,6 +148,10 @@ async fn look_again(
         match LogEntry::decode(entry) {
             Ok(LogEntry::Notice(notice)) if notice.signer() == old => {
                 apply_notice(door, notice, certificate, place).await?;
+            }
+            Ok(LogEntry::Sealed(sealed)) => {
+                let at = SealedAt { publisher: *publisher, index };
+                apply_sealed(premises, door, at, sealed, certificate).await?;
             }
             Ok(LogEntry::Revocation(revocation)) if revocation.signer() == old => {
                 take_up(door, publisher, Statement::Revocation(Box::new(revocation)), place).await?;

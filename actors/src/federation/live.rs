@@ -375,7 +375,7 @@ impl Live {
                 }
                 admission::Action::Admit { peer, certificate, heads } => {
                     tracing::info!(%peer, organisation = certificate.value().org_name, "admitted");
-                    self.admitted.insert(peer, certificate);
+                    self.admitted.insert(peer, certificate.clone());
                     self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
@@ -388,6 +388,7 @@ impl Live {
                         let _ = me.send(Turn::Witnessing(event)).await;
                         own_log::probe(&premises, &network, peer, &me).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
+                        owe_newcomer(premises, certificate, &me).await;
                         let _ = me.send(Turn::SendReceipts(peer)).await;
                     });
                 }
@@ -693,6 +694,17 @@ impl Live {
                 }
             }
         });
+    }
+}
+
+/// Owes a peer the sealed notices of its own organisation that were published before it was known.
+async fn owe_newcomer(premises: Arc<Premises>, certificate: Signed<Certificate>, me: &Addr<Federation>) {
+    match blocking(move || crate::verification::owe_newcomer(&premises, certificate.value())).await {
+        Ok(true) => {
+            let _ = me.send(Turn::LogGrew).await;
+        }
+        Ok(false) => {}
+        Err(error) => tracing::error!(%error, "what a newcomer is owed could not be written down"),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::federation::{Federation, FetchBlocks, OweReceipts};
 use crate::ingestion::SourceNote;
 use crate::kept::{self, SavedAnswer, SourceRow, SourceState};
 use crate::premises::{Premises, blocking};
+use crate::verification::unseal;
 
 impl Handler<ImportBundle> for Grounding {
     type Result = ResponseFuture<Result<ImportView, NodeError>>;
@@ -203,8 +204,9 @@ fn take(
 ) -> Result<Taken, NodeError> {
     let now = premises.now();
     let own = premises.node();
+    unseal(premises, verified.sources.keys())?;
     // What is barred between looking and writing must not come in.
-    let _guard = premises.ingest_lock();
+    let guard = premises.ingest_lock();
     let event = premises.event(&caller.label(), "bundle.import", verified.cid, "ok", &verified.bundle.query);
     let mut change = Change::new(event);
     for (cid, bytes) in &verified.blocks {
@@ -313,6 +315,8 @@ fn take(
     }
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;
+    drop(guard);
+    unseal(premises, verified.sources.keys())?;
     Ok(taken)
 }
 

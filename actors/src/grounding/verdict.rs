@@ -12,6 +12,7 @@ use super::{Grounding, LoggedView, VerdictView, VerifyBundle, WithdrawnView};
 use crate::error::NodeError;
 use crate::kept;
 use crate::premises::{Premises, blocking};
+use crate::verification::unseal;
 
 impl Handler<VerifyBundle> for Grounding {
     type Result = ResponseFuture<Result<VerdictView, NodeError>>;
@@ -78,6 +79,7 @@ fn status_of(
     record: &SourceRecord,
     cited: Option<&[Cid]>,
 ) -> Result<SourceStatus, NodeError> {
+    unseal(premises, [cid])?;
     let mut by_name = kept::standing_on(&premises.store, cid)?;
     by_name.retain(|standing| cited.is_none_or(|cited| cited.iter().any(|chunk| standing.covers(chunk))));
     let own = premises.node();

@@ -20,6 +20,7 @@ use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SourceRow, SourceState};
 use crate::premises::Premises;
+use crate::verification::unseal;
 
 /// Sources in one commit: they share a flush, which is what a commit costs.
 const BATCH_SOURCES: usize = 256;
@@ -252,6 +253,7 @@ impl<'a> Run<'a> {
         if batch.sources.is_empty() {
             return Ok(());
         }
+        unseal(self.premises, batch.sources.iter().map(|prepared| &prepared.row.record))?;
         // Between reading what is there and writing what follows nobody else may write the same addresses.
         let guard = self.premises.ingest_lock();
         let mut outcomes = Vec::new();

@@ -66,6 +66,7 @@ pub(crate) fn put_answer(change: &mut Change, row: &SavedAnswer) {
     change.put(Keyspace::Answers, &order, Vec::new());
     for source in &row.sources {
         change.put(Keyspace::Lineage, &[source.to_bytes(), row.bundle.to_bytes()].concat(), Vec::new());
+        super::sealed::put_held(change, source);
     }
     for block in &row.blocks {
         change.hold(block, &row.bundle.to_bytes());

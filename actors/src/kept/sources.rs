@@ -5,6 +5,7 @@
 //! | `c` ‖ CID of the record | [`SourceRow`] |
 //! | `a` ‖ SHA-256(scope ‖ 0 ‖ address) | CID of the current record at that address in that scope |
 //! | `n` ‖ address, cut ‖ 0 ‖ CID | nothing: the order of listing |
+//! | `t` ‖ tag | see [`super::sealed`] |
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
@@ -106,6 +107,7 @@ pub(crate) fn current_of(store: &Store, scope: &Scope, address: &str) -> Result<
 pub(crate) fn put_source(change: &mut Change, row: &SourceRow) {
     change.put_value(Keyspace::Sources, SHAPE, &by_address(&row.scope, &row.address), &row.record);
     change.put(Keyspace::Sources, &in_order(&row.address, &row.record), Vec::new());
+    super::sealed::put_held(change, &row.record);
     retitle(change, row);
 }
 

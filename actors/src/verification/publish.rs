@@ -15,8 +15,8 @@ use plumb_core::trust::Place;
 use plumb_federation::wire::log_entry::LogEntry;
 use plumb_storage::Blocks;
 
-use super::PublishNotice;
 use super::apply::{Right, apply};
+use super::{PublishNotice, sealed};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::ingestion::find_sources;
@@ -54,10 +54,14 @@ pub(super) fn publish_signed(premises: &Premises, caller: &Caller, signed: &Sign
     if signed.value().org != premises.org() {
         return Err(NodeError::Denied("a node publishes notices of its own organisation only".to_string()));
     }
-    let entries = [LogEntry::Notice(signed.clone()).encode()];
+    let is_secret = sealed::is_secret(premises, signed.value())?;
+    let entries = [if is_secret { sealed::entry_of(signed)? } else { LogEntry::Notice(signed.clone()).encode() }];
     let (key, certificate, now) = (&premises.key, &premises.certificate, premises.now());
     let right = Right::Issued { shown: Some(certificate), place: Place::Shown };
     apply(premises, signed, &caller.label(), right, &|change| {
+        if is_secret {
+            sealed::owe_at_home(premises, change, &signed.cid())?;
+        }
         kept::append_own(&premises.store, change, key, certificate, &entries, now)
     })?;
     Ok(signed.cid())

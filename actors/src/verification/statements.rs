@@ -33,7 +33,11 @@ impl Statement {
         match entry {
             LogEntry::Rotation(rotation) => Some(Statement::Rotation(Box::new(rotation.clone()))),
             LogEntry::Revocation(revocation) => Some(Statement::Revocation(Box::new(revocation.clone()))),
-            LogEntry::Notice(_) | LogEntry::Bundle { .. } | LogEntry::Certificate(_) | LogEntry::Unknown(_) => None,
+            LogEntry::Notice(_)
+            | LogEntry::Sealed(_)
+            | LogEntry::Bundle { .. }
+            | LogEntry::Certificate(_)
+            | LogEntry::Unknown(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ use cid::Cid;
 use plumb_core::content::ContentError;
 use plumb_core::identity::{IdentityError, NodeId, SignedError};
 use plumb_core::log::LogError;
-use plumb_core::notice::NoticeError;
+use plumb_core::notice::{NoticeError, SealedNoticeError};
 use plumb_core::trust::RotationError;
 
 /// Why a frame was refused, by the step that failed.
@@ -72,6 +72,9 @@ pub enum WireError {
     /// Meaning: the notice breaks its own rules.
     #[error("the notice in the message is refused")]
     Notice(#[source] NoticeError),
+    /// Meaning: a sealed notice with too much or too little in it.
+    #[error("the sealed notice in the message is refused")]
+    SealedNotice(#[source] SealedNoticeError),
     /// Meaning: statistics that no collection can have.
     #[error("the statistics in the message are refused: {0}")]
     Statistics(String),

@@ -11,7 +11,7 @@ use plumb_core::knowledge::KnowledgeType;
 use plumb_core::log::{Checkpoint, CompactRange, Cosignature, SignedCheckpoint, consistency_proof, leaf_hash, root_of};
 use plumb_core::measure::{Duration, Milli, Timestamp};
 use plumb_core::notice::{
-    Acknowledgement, AcknowledgementTag, Notice, NoticeKind, NoticeTag, Reason, Receipt, ReceiptTag,
+    Acknowledgement, AcknowledgementTag, Notice, NoticeKind, NoticeTag, Reason, Receipt, ReceiptTag, SealedNotice,
 };
 use plumb_core::propagation::{Reply, Taught, Teaching, TeachingTag};
 use plumb_core::retrieval::{CollectionSummary, Query, TermStats};
@@ -95,6 +95,10 @@ fn notice() -> Signed<Notice> {
         issued_at: Timestamp(1_700_000_000_000),
     };
     Signed::seal(notice, &key(2)).unwrap()
+}
+
+fn sealed_notice() -> SealedNotice {
+    SealedNotice::seal(&notice(), [8; 32], [9; 24]).unwrap()
 }
 
 fn source() -> RawBlock {
@@ -371,6 +375,7 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
         ("teach_busy", TeachResponse::Busy { retry_after_ms: 250 }.encode(), response_teach),
         ("gossip", gossip.encode(), gossiped),
         ("log_entry_notice", LogEntry::Notice(notice()).encode(), entry),
+        ("log_entry_sealed", LogEntry::Sealed(sealed_notice()).encode(), entry),
         ("log_entry_bundle", LogEntry::Bundle { cid: block.cid }.encode(), entry),
         ("log_entry_certificate", LogEntry::Certificate(certificate()).encode(), entry),
         ("log_entry_certificate_terms", LogEntry::Certificate(certificate_after_rotation()).encode(), entry),

@@ -19,6 +19,7 @@ use crate::federation::{OweReceipts, receipts};
 use crate::kept::{self, Offered, Received, SourceRow, SourceState, Standing};
 use crate::premises::Premises;
 use crate::retrieval::{local_hits, local_stats};
+use crate::verification::unseal;
 
 /// What is known of the same matter: so many texts are compared.
 const NEIGHBOURS: usize = 10;
@@ -35,9 +36,21 @@ pub(in crate::federation) fn take(
     certificate: &Signed<Certificate>,
     offer: &Offer,
 ) -> Result<(Reply, u64), NodeError> {
+    let source = offer.taught.teaching.value().source;
+    unseal(premises, [&source])?;
+    let taken = take_alone(premises, certificate, offer)?;
+    unseal(premises, [&source])?;
+    Ok(taken)
+}
+
+/// One offer at a time, and no ingest of the same text beside it.
+fn take_alone(
+    premises: &Premises,
+    certificate: &Signed<Certificate>,
+    offer: &Offer,
+) -> Result<(Reply, u64), NodeError> {
     let giver = certificate.value().node;
     let teaching = offer.taught.teaching.cid();
-    // One offer at a time, and no ingest of the same text beside it.
     let _guard = premises.ingest_lock();
     let pending = pending(premises)?;
     if let Some(received) = kept::received_teaching(&premises.store, &teaching)? {
@@ -172,6 +185,8 @@ fn keep(
     let event = premises.event(&giver.to_string(), "teach.take", teaching, word, format!("confidence {confidence}"));
     let mut change = Change::new(event);
     kept::put_received(&mut change, &teaching, &received);
+    // What waits for a person may be withdrawn meanwhile, too.
+    kept::put_held(&mut change, &offer.taught.teaching.value().source);
     if let Some((chunk, record, home)) = evidence {
         put_evidence(premises, &mut change, offer, chunk, record, home)?;
     }
