@@ -22,7 +22,7 @@ use crate::federation::{Federation, LogGrew, OweReceipts};
 use crate::kept::{self, Appended, SavedAnswer};
 use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
-use crate::verification::unseal;
+use crate::verification::unseal_after;
 
 pub use messages::*;
 pub(crate) use saved::may_read as may_read_answer;
@@ -144,7 +144,7 @@ fn keep(
         kept::put_matter(&mut change, &bundle, &matter);
         Ok(change)
     })?;
-    unseal(premises, found.evidence.iter().map(|e| &e.chunk.source))?;
+    unseal_after(premises, found.evidence.iter().map(|e| &e.chunk.source));
     let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
     let may_share = label == plumb_core::boundary::Sensitivity::Public;
     Ok(Kept { bundle, foreign: foreign_sources(premises, found), may_share })

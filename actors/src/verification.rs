@@ -32,7 +32,7 @@ pub(crate) use closure::claims_of;
 pub use events::*;
 pub use messages::*;
 pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
-pub(crate) use sealed::{owe_newcomer, take_down, take_sealed, unseal};
+pub(crate) use sealed::{owe_newcomer, take_down, take_sealed, unseal, unseal_after, unseal_left};
 pub(crate) use statements::settle_own;
 pub use statements::{Statement, Taken};
 pub(crate) use world::rematch;
@@ -135,8 +135,10 @@ impl Handler<ApplyNotice> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let (acknowledgement, passes_on) = blocking(move || {
-                let kept = apply::apply_arrived(&premises, &ask.notice, ask.certificate.as_deref(), ask.place)?;
-                let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
+                let ApplyNotice { notice, certificate, place, is_open } = &ask;
+                let is_news = kept::notice(&premises.store, &notice.cid())?.is_none();
+                let kept = apply::apply_arrived(&premises, notice, certificate.as_deref(), *place, *is_open)?;
+                let passes_on = is_news && !kept::obligations(&premises.store, &notice.cid())?.is_empty();
                 Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
             })
             .await?;

@@ -264,7 +264,8 @@ async fn notice(
                 Err(_) => None,
             };
             let cid = notice.cid();
-            let apply = ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown };
+            let apply =
+                ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown, is_open: false };
             let applied = door.ask(apply, crate::DEADLINE).await;
             match &applied {
                 Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,

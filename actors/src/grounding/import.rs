@@ -23,7 +23,7 @@ use crate::federation::{Federation, FetchBlocks, OweReceipts};
 use crate::ingestion::SourceNote;
 use crate::kept::{self, SavedAnswer, SourceRow, SourceState};
 use crate::premises::{Premises, blocking};
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 impl Handler<ImportBundle> for Grounding {
     type Result = ResponseFuture<Result<ImportView, NodeError>>;
@@ -316,7 +316,7 @@ fn take(
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;
     drop(guard);
-    unseal(premises, verified.sources.keys())?;
+    unseal_after(premises, verified.sources.keys());
     Ok(taken)
 }
 

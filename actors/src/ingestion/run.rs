@@ -20,7 +20,7 @@ use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SourceRow, SourceState};
 use crate::premises::Premises;
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 /// Sources in one commit: they share a flush, which is what a commit costs.
 const BATCH_SOURCES: usize = 256;
@@ -267,6 +267,7 @@ impl<'a> Run<'a> {
             *position = self.premises.store.commit(change)?;
         }
         drop(guard);
+        unseal_after(self.premises, outcomes.iter().map(|(prepared, _): &(Prepared, Outcome)| &prepared.row.record));
         for (prepared, outcome) in outcomes {
             self.count(prepared, outcome);
         }

@@ -42,6 +42,9 @@ pub(crate) struct KeptNotice {
     /// Whether it is of this node's own organisation.
     #[serde(default)]
     pub is_at_home: bool,
+    /// Whether it stands in a public log for everybody to read.
+    #[serde(default)]
+    pub is_open: bool,
 }
 
 /// What is known of a notice beside its own words.

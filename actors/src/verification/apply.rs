@@ -28,6 +28,8 @@ pub(super) enum Right<'a> {
         shown: Option<&'a Signed<Certificate>>,
         /// Where it was found.
         place: Place,
+        /// Whether everybody reads it there.
+        is_open: bool,
     },
     /// This node decides for itself. The word says from where: `local:review`, `world:crossref`.
     Local(&'a str),
@@ -42,8 +44,9 @@ pub(super) fn apply_arrived(
     signed: &Signed<Notice>,
     shown: Option<&Signed<Certificate>>,
     place: Place,
+    is_open: bool,
 ) -> Result<KeptNotice, NodeError> {
-    let applied = apply(premises, signed, "federation", Right::Issued { shown, place }, &|_| Ok(()));
+    let applied = apply(premises, signed, "federation", Right::Issued { shown, place, is_open }, &|_| Ok(()));
     if let Err(NodeError::Denied(reason)) = &applied
         && kept::refused(&premises.store, &signed.cid())?.is_none()
     {
@@ -68,15 +71,22 @@ pub(super) fn apply(
     // What is taken in between looking for sources and barring their texts would stay active.
     let _guard = premises.ingest_lock();
     for _ in 0..APPEND_TRIES {
+        let is_open = matches!(right, Right::Issued { is_open: true, .. });
         if let Some(kept) = kept::notice(&premises.store, &signed.cid())? {
+            if is_open && !kept.is_open {
+                // It was delivered, or opened, before it was found in the open.
+                let mut change = Change::new(premises.event(by, "notice.open", signed.cid(), "ok", ""));
+                kept::put_notice(&mut change, &signed.cid(), &KeptNotice { is_open, ..kept.clone() });
+                premises.store.commit(change)?;
+            }
             return Ok(kept);
         }
         signed.value().check().map_err(denied)?;
         let (authority, origin) = match right {
-            Right::Issued { shown, place } => (Some(judge(premises, signed, shown, place)?), None),
+            Right::Issued { shown, place, .. } => (Some(judge(premises, signed, shown, place)?), None),
             Right::Local(origin) => (None, Some(origin)),
         };
-        let (mut change, kept) = plan(premises, signed, by, authority, origin)?;
+        let (mut change, kept) = plan(premises, signed, by, authority, origin, is_open)?;
         with(&mut change)?;
         match premises.store.commit(change) {
             Ok(position) => {
@@ -98,6 +108,7 @@ fn plan(
     by: &str,
     authority: Option<Authority>,
     origin: Option<&str>,
+    is_open: bool,
 ) -> Result<(Change, KeptNotice), NodeError> {
     let (cid, notice, now) = (signed.cid(), signed.value(), premises.now());
     let is_local = origin.is_some();
@@ -142,6 +153,7 @@ fn plan(
         n_answers,
         origin: origin.map(str::to_string),
         is_at_home: facts.is_at_home,
+        is_open,
     };
     kept::put_notice(&mut change, &cid, &kept);
     kept::forget_refused(&mut change, &cid);

@@ -89,6 +89,8 @@ pub struct ApplyNotice {
     pub certificate: Option<Box<Signed<Certificate>>>,
     /// Where it was found.
     pub place: Place,
+    /// Whether everybody reads it there.
+    pub is_open: bool,
 }
 
 /// Notes that somebody holds evidence of ours, or passed on by us.

@@ -19,7 +19,7 @@ use crate::federation::{OweReceipts, receipts};
 use crate::kept::{self, Offered, Received, SourceRow, SourceState, Standing};
 use crate::premises::Premises;
 use crate::retrieval::{local_hits, local_stats};
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 /// What is known of the same matter: so many texts are compared.
 const NEIGHBOURS: usize = 10;
@@ -39,7 +39,7 @@ pub(in crate::federation) fn take(
     let source = offer.taught.teaching.value().source;
     unseal(premises, [&source])?;
     let taken = take_alone(premises, certificate, offer)?;
-    unseal(premises, [&source])?;
+    unseal_after(premises, [&source]);
     Ok(taken)
 }
 
