@@ -274,7 +274,7 @@ async fn notice(
             applied.map(NoticeResponse::Acknowledged)
         }
         NoticeRequest::Receipt(receipt) => {
-            let note = NoteReceipt { receipt: Box::new(receipt) };
+            let note = NoteReceipt { receipt: Box::new(receipt), by: by.value().node };
             door.ask(note, crate::DEADLINE).await.map(|()| NoticeResponse::Accepted)
         }
         NoticeRequest::Unknown(unknown) => {

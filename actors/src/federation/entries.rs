@@ -133,12 +133,7 @@ async fn apply_sealed(
 const PAGE: u64 = 256;
 
 /// A page of the stored entries in front of `end`.
-async fn stored(
-    premises: &Arc<Premises>,
-    publisher: &NodeId,
-    at: u64,
-    end: u64,
-) -> Result<Vec<Vec<u8>>, NodeError> {
+async fn stored(premises: &Arc<Premises>, publisher: &NodeId, at: u64, end: u64) -> Result<Vec<Vec<u8>>, NodeError> {
     let n = usize::try_from((end - at).min(PAGE)).unwrap_or(usize::MAX);
     let (premises, publisher) = (premises.clone(), *publisher);
     blocking(move || Ok(kept::entries(&premises.store, &premises.node(), &publisher, at, n)?)).await

@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::knowledge::{Scope, UnitState};
-use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active};
-use plumb_core::notice::Effect;
+use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active, narrowed_to};
 use plumb_sources::{Item, Registry, read_source, sniff};
 use plumb_storage::{Change, Position, Records, unit};
 
@@ -282,8 +281,7 @@ impl<'a> Run<'a> {
             )));
         }
         // What was narrowed at home does not come back under the label that it had before.
-        let of_home = standing.0.iter().chain(&standing.1).filter(|s| s.effect == Effect::Narrow);
-        if let Some(audience) = of_home.filter_map(|s| s.audience).max() {
+        if let Some(audience) = narrowed_to(standing.0.iter().chain(&standing.1)) {
             prepared.raise(audience);
         }
         let row = &prepared.row;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use cid::Cid;
+use plumb_core::content::{Chunk, SourceRecord};
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::knowledge::UnitState;
-use plumb_core::lifecycle::Standing;
+use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active};
 use plumb_core::measure::Timestamp;
 use plumb_core::notice::{Effect, Notice};
 use plumb_core::trust::{Authority, Certificate, Place};
-use plumb_storage::{Change, Records, StorageError, unit};
+use plumb_storage::{Blocks, Change, Records, StorageError, unit};
 
 use super::closure;
 use crate::error::NodeError;
@@ -201,7 +202,11 @@ fn change_source(
         let next = match (&state, by_notice) {
             (SourceState::Superseded(by), _) => UnitState::Superseded { by: *by },
             (_, Some(notice)) => UnitState::Retracted { notice },
-            (_, None) => UnitState::Active,
+            // What its text keeps down is not brought up by a word about its name.
+            (_, None) => match (&unit.state, barred_by_text(premises, &row, chunk, signed)?) {
+                (UnitState::Retracted { .. }, Some(notice)) => UnitState::Retracted { notice },
+                _ => UnitState::Active,
+            },
         };
         n_withdrawn += usize::from(!matches!(next, UnitState::Active));
         let sensitivity = unit.sensitivity.max(audience.unwrap_or(unit.sensitivity));
@@ -237,6 +242,25 @@ fn change_source(
     row.state = state;
     kept::retitle(change, &row);
     Ok(n_units)
+}
+
+/// The notice that withdraws a chunk by its text or by that of its source, once one that arrives is counted too.
+fn barred_by_text(
+    premises: &Premises,
+    row: &SourceRow,
+    chunk: &Cid,
+    arriving: &Signed<Notice>,
+) -> Result<Option<Cid>, NodeError> {
+    let record: Option<SourceRecord> = premises.store.block(&row.record)?.and_then(|block| block.decode().ok());
+    let text: Option<Chunk> = premises.store.block(chunk)?.and_then(|block| block.decode().ok());
+    let texts = [record.map(|record| record.fingerprint), text.and_then(|chunk| fingerprint_of_chunk(&chunk.text))];
+    let mut by_text = Vec::new();
+    for text in texts.into_iter().flatten() {
+        by_text.extend(kept::standing_by_text(&premises.store, &text)?);
+    }
+    // A reinstatement that is being applied lifts its notice already.
+    by_text.retain(|standing| Some(standing.notice) != arriving.value().undoes);
+    Ok(may_become_active(&[], &by_text, &row.publisher, &row.org).err())
 }
 
 /// Flags every saved answer that rests on what the notice names. Returns how many.

@@ -99,6 +99,8 @@ pub struct ApplyNotice {
 pub struct NoteReceipt {
     /// The receipt; its signature holds.
     pub receipt: Box<Signed<Receipt>>,
+    /// Who hands it over.
+    pub by: plumb_core::identity::NodeId,
 }
 
 /// Notes that an obligation was fulfilled.
