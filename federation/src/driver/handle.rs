@@ -135,6 +135,7 @@ pub(super) enum Command {
     Admit { node: NodeId, reply: Reply<Result<(), CommandError>> },
     Close { node: NodeId, reply: Reply<()> },
     Disconnect { node: NodeId, reply: Reply<()> },
+    Penalise { node: NodeId, reply: Reply<()> },
     Block { node: NodeId, reply: Reply<Result<(), CommandError>> },
     Unblock { node: NodeId, reply: Reply<()> },
     ListenAddrs { reply: Reply<Vec<Multiaddr>> },
@@ -219,6 +220,12 @@ impl NetworkHandle {
     /// node itself may come back.
     pub async fn disconnect(&self, node: NodeId) -> Result<(), CommandError> {
         self.ask(|reply| Command::Disconnect { node, reply }).await.ok_or(CommandError::Stopped)
+    }
+
+    /// The same to a node that sent what no honest node sends. It counts against it: who does so again is kept out for a
+    /// while.
+    pub async fn penalise(&self, node: NodeId) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Penalise { node, reply }).await.ok_or(CommandError::Stopped)
     }
 
     /// Closes all connections to a node, ends what is under way with it, and makes none, in either direction, until [`NetworkHandle::unblock`] or the

@@ -11,7 +11,7 @@ pub(super) fn is_due(at: Timestamp, longest: Duration, now: Timestamp) -> bool {
 }
 
 /// Whether a span has passed since a moment. If the clock was set back, nobody knows, and it counts as passed.
-pub(super) fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bool {
+pub fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bool {
     now < since || span <= now.since(since)
 }
 
