@@ -22,6 +22,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::{Query, TermStats};
 
 use super::Patience;
+use super::backoff::Retry;
 use crate::wire::WireError;
 use crate::wire::search::{
     DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits, rescore,
@@ -117,8 +118,8 @@ pub struct FederatedSearch {
     query: Query,
     k: u32,
     stats: TermStats,
-    second_phase_at: Timestamp,
-    deadline: Timestamp,
+    second_phase: Retry,
+    deadline: Retry,
     is_second_phase: bool,
     is_finished: bool,
     /// What everybody is asked in the phase that is on.
@@ -150,8 +151,8 @@ impl FederatedSearch {
             query,
             k: k.min(HITS_MAX),
             stats: own,
-            second_phase_at: now.plus(Duration(wait / 2)),
-            deadline: now.plus(Duration(wait)),
+            second_phase: Retry::after(now, Duration(wait / 2)),
+            deadline: Retry::after(now, Duration(wait)),
             is_second_phase: false,
             is_finished: false,
             request,
@@ -170,8 +171,8 @@ impl FederatedSearch {
         if self.is_finished {
             return None;
         }
-        let end = if self.is_second_phase { self.deadline } else { self.second_phase_at };
-        self.peers.values().filter_map(Asked::wake_at).chain([end]).min()
+        let end = if self.is_second_phase { self.deadline } else { self.second_phase };
+        self.peers.values().filter_map(Asked::wake_at).chain([end.at()]).min()
     }
 
     /// Takes one event.
@@ -181,7 +182,7 @@ impl FederatedSearch {
             return actions;
         }
         // What comes behind the deadline is late, also if the tick is later still.
-        if now < self.deadline {
+        if !self.deadline.is_due(now) {
             match event {
                 Event::Answered { peer, response } => self.answered(peer, response),
                 Event::Unreachable { peer } => {
@@ -267,17 +268,17 @@ impl FederatedSearch {
             }
         }
         let is_counted = !self.peers.values().any(|asked| matches!(asked.progress, Progress::Statistics));
-        if !self.is_second_phase && (is_counted || self.second_phase_at <= now) {
+        if !self.is_second_phase && (is_counted || self.second_phase.is_due(now)) {
             self.is_second_phase = true;
             self.ask_for_hits(now, actions);
         }
-        if self.deadline <= now || self.peers.values().all(Asked::is_done) {
+        if self.deadline.is_due(now) || self.peers.values().all(Asked::is_done) {
             self.finish(actions);
         }
     }
 
     fn ask_for_hits(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        let left = u32::try_from(self.deadline.since(now).0).unwrap_or(DEADLINE_MS_MAX);
+        let left = u32::try_from(self.deadline.at().since(now).0).unwrap_or(DEADLINE_MS_MAX);
         self.request = SearchRequest::Hits(HitsAsked {
             id: self.id,
             query: self.query.clone(),

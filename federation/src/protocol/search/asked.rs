@@ -1,8 +1,9 @@
 //! One peer in a question: how far it is, and how long it is still waited for.
 
-use plumb_core::measure::Timestamp;
+use plumb_core::measure::{Duration, Timestamp};
 
 use super::super::Patience;
+use super::super::backoff::has_passed;
 use super::PeerState;
 
 /// How far one peer is.
@@ -25,6 +26,7 @@ pub(super) enum Progress {
 pub(super) struct Asked {
     pub(super) progress: Progress,
     patience: Patience,
+    /// When it was asked in this phase.
     asked_at: Timestamp,
     is_hedged: bool,
     /// Questions whose outcome is not known yet.
@@ -63,30 +65,28 @@ impl Asked {
         }
     }
 
-    fn hedge_at(&self) -> Option<Timestamp> {
-        self.patience
-            .hedge_after
-            .filter(|_| self.is_waited_for() && !self.is_hedged)
-            .map(|span| self.asked_at.plus(span))
+    fn hedge_after(&self) -> Option<Duration> {
+        self.patience.hedge_after.filter(|_| self.is_waited_for() && !self.is_hedged)
     }
 
-    fn give_up_at(&self) -> Option<Timestamp> {
-        self.patience.give_up_after.filter(|_| self.is_waited_for()).map(|span| self.asked_at.plus(span))
+    fn give_up_after(&self) -> Option<Duration> {
+        self.patience.give_up_after.filter(|_| self.is_waited_for())
     }
 
     /// When it has to be looked at again.
     pub(super) fn wake_at(&self) -> Option<Timestamp> {
-        self.hedge_at().into_iter().chain(self.give_up_at()).min()
+        let first = self.hedge_after().into_iter().chain(self.give_up_after()).min()?;
+        Some(self.asked_at.plus(first))
     }
 
     /// Whether it was waited for long enough.
     pub(super) fn is_given_up(&self, now: Timestamp) -> bool {
-        self.give_up_at().is_some_and(|at| at <= now)
+        self.give_up_after().is_some_and(|span| has_passed(self.asked_at, span, now))
     }
 
     /// Whether to ask it a second time now. Says so once in each phase.
     pub(super) fn hedge(&mut self, now: Timestamp) -> bool {
-        let is_due = self.hedge_at().is_some_and(|at| at <= now);
+        let is_due = self.hedge_after().is_some_and(|span| has_passed(self.asked_at, span, now));
         if is_due {
             self.is_hedged = true;
             self.n_under_way += 1;

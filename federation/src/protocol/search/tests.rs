@@ -332,3 +332,15 @@ fn dropped_hits_are_counted() {
     let actions = search.handle(after(2), answered(0, response));
     assert!(matches!(outcome(&actions).coverage[&peer(0)], PeerState::Invalid { n_dropped: 2, .. }));
 }
+
+/// The clock is set back an hour while a question is on its way: it ends, and does not wait for the clock to catch up.
+#[test]
+fn a_clock_that_is_set_back_ends_a_question() {
+    let earlier = Timestamp(NOW.0 - 3_600_000);
+    let (mut search, actions) = start(&[0, 1]);
+    let first = requests(&actions)[0].1.clone();
+    search.handle(after(1), answered(0, Library::new(&texts(&["the reservoir"])).answer(&first)));
+    let actions = search.handle(earlier, Event::Tick);
+    assert!(outcome(&actions).coverage.values().all(|state| *state == PeerState::TimedOut));
+    assert_eq!(search.wake_at(), None);
+}
