@@ -178,14 +178,16 @@ impl LogSync {
                 self.wanted.remove(publisher);
             }
         }
-        // Whoever it introduced and nobody vouched for is forgotten with it.
+        // Whoever it introduced and nobody vouched for is forgotten with it, unless another peer is being asked for it:
+        // that one's place in flight is freed by what it answers.
         self.logs.retain(|_, log| {
             let is_its_own = log.introduced_by == Some(*peer);
-            !is_its_own || !log.offers.is_empty() || log.pending.is_some()
+            !is_its_own || !log.offers.is_empty() || log.asked.is_some() || log.pending.is_some()
         });
         for log in self.logs.values_mut() {
             if log.introduced_by == Some(*peer) {
-                log.introduced_by = log.offers.keys().next().copied();
+                let asked = log.asked.as_ref().map(|asked| asked.peer);
+                log.introduced_by = log.offers.keys().next().copied().or(asked);
             }
         }
     }

@@ -784,3 +784,25 @@ fn cosignatures_travel_with_the_own_head() {
     let heads = Heads { heads: vec![Head { publisher: own.id(), checkpoint: cosigned }], forks: vec![] };
     assert_eq!(follower.handle(NOW, Event::HeadsReceived { peer: peer(OWN), heads }), []);
 }
+
+/// A candidate that its introducer leaves behind is kept as long as another peer is asked for it, or that peer's place
+/// in flight would never be free again.
+#[test]
+fn a_peer_that_is_asked_for_a_candidate_gets_its_place_back() {
+    let stranger = Publisher::new(20, 4);
+    let mut sync = machine([]);
+    sync.handle(NOW, admitted(31, &[]));
+    sync.handle(NOW, admitted(30, &[]));
+    // Peer 31 is asked for what peer 30 spoke of first.
+    sync.handle(NOW, said(30, &[Publisher { entries: vec![], ..stranger.clone() }.head(0)]));
+    assert_eq!(asks(&sync.handle(NOW, said(31, &[stranger.head(4)]))), [(peer(31), stranger.id(), 0)]);
+    // It convicts itself, and nobody offers it any more.
+    sync.handle(NOW, said(30, &[stranger.forked(1).head(4)]));
+    sync.handle(NOW, Event::PeerLost { peer: peer(30) });
+    assert_eq!(sync.peers[&peer(31)].n_in_flight, 1);
+    sync.handle(NOW, failed(31, stranger.id()));
+    assert_eq!(sync.peers[&peer(31)].n_in_flight, 0);
+    // With nothing under way it goes with the last who knows of it.
+    sync.handle(NOW, Event::PeerLost { peer: peer(31) });
+    assert_eq!(sync.n_known(), 1);
+}
