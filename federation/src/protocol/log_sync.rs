@@ -162,6 +162,8 @@ pub enum Action {
     /// Store entries and the state of their log in one transaction, and apply them. Report [`Event::Stored`] or
     /// [`Event::StoreFailed`]; until then nothing more is asked of this publisher.
     StoreEntries {
+        /// Who gave them, in a page or in gossip. It need not be the publisher.
+        peer: NodeId,
         /// Index of the first.
         from: u64,
         /// The entries, verified.

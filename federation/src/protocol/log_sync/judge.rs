@@ -227,7 +227,7 @@ impl LogSync {
             Verdict::Next(state) => {
                 log.pending = Some(state.clone());
                 log.is_news = true;
-                actions.push(Action::StoreEntries { from, entries, state });
+                actions.push(Action::StoreEntries { peer, from, entries, state });
                 Ok(true)
             }
             Verdict::Nothing => Ok(false),
@@ -309,7 +309,7 @@ impl LogSync {
         }
         if let Some(state) = log.next_by_gossip(&gossip) {
             log.pending = Some(state.clone());
-            actions.push(Action::StoreEntries { from: gossip.index, entries: vec![gossip.entry], state });
+            actions.push(Action::StoreEntries { peer, from: gossip.index, entries: vec![gossip.entry], state });
             return GossipVerdict::Accept;
         }
         // An entry beyond what we hold cannot be verified here. Its head can, and has to get around: passed on once, it

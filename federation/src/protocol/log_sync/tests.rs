@@ -128,7 +128,7 @@ fn asks(actions: &[Action]) -> Vec<(NodeId, NodeId, u64)> {
 /// What it has stored: from where, how many, and up to which size the log is then held.
 fn stores(actions: &[Action]) -> Vec<(u64, usize, u64)> {
     let store = |action: &Action| match action {
-        Action::StoreEntries { from, entries, state } => Some((*from, entries.len(), state.range.size())),
+        Action::StoreEntries { from, entries, state, .. } => Some((*from, entries.len(), state.range.size())),
         _ => None,
     };
     actions.iter().filter_map(store).collect()
@@ -805,4 +805,27 @@ fn a_peer_that_is_asked_for_a_candidate_gets_its_place_back() {
     // With nothing under way it goes with the last who knows of it.
     sync.handle(NOW, Event::PeerLost { peer: peer(31) });
     assert_eq!(sync.n_known(), 1);
+}
+
+/// Whoever stores entries learns who gave them: the publisher itself, or somebody who holds its log.
+#[test]
+fn entries_come_with_whoever_gave_them() {
+    let publisher = Publisher::new(20, 6);
+    let mut sync = machine([publisher.state(1)]);
+    [20, 30].into_iter().for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
+    let givers = |actions: &[Action]| -> Vec<NodeId> {
+        let giver = |action: &Action| match action {
+            Action::StoreEntries { peer, .. } => Some(*peer),
+            _ => None,
+        };
+        actions.iter().filter_map(giver).collect()
+    };
+    for (giver, size) in [(30, 3), (20, 5)] {
+        sync.handle(NOW, said(giver, &[publisher.head(size)]));
+        let actions = sync.handle(NOW, received(giver, publisher.page(size, sync.size(&publisher.id()))));
+        assert_eq!(givers(&actions), [peer(giver)]);
+        store_all(&mut sync, NOW, actions);
+    }
+    let actions = sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(5) });
+    assert_eq!(givers(&actions), [peer(30)], "the bearer of gossip, not its publisher");
 }

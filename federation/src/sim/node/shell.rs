@@ -184,8 +184,8 @@ impl Node {
                 | log_sync::Action::SendHeads { peer, request } => {
                     self.message(peer, Message::LogRequest(request), &mut effects);
                 }
-                log_sync::Action::StoreEntries { from, entries, state } => {
-                    effects.push(Effect::Store { from, entries, state: Box::new(state), via });
+                log_sync::Action::StoreEntries { peer, from, entries, state } => {
+                    effects.push(Effect::Store { from, entries, state: Box::new(state), via: peer });
                 }
                 log_sync::Action::Gossip(gossip) => {
                     // A node that shows two histories has its own way to gossip.
