@@ -238,6 +238,8 @@ impl Node {
                         effects.push(Effect::Fact(Fact::Delivered { notice: notice.cid(), holder: peer }));
                         let request = NoticeRequest::Deliver { notice, certificate };
                         self.message(peer, Message::NoticeRequest(request), &mut effects);
+                    } else {
+                        effects.extend(self.deliver(now, delivery::Event::NotSent { peer, notice }));
                     }
                 }
                 // The obligation was opened in the transaction that gave cause to it.
