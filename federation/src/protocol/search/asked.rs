@@ -4,7 +4,7 @@ use plumb_core::measure::{Duration, Timestamp};
 
 use super::super::Patience;
 use super::super::backoff::has_passed;
-use super::PeerState;
+use super::{PeerState, Phase};
 
 /// How far one peer is.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     /// When it was asked in this phase.
     asked_at: Timestamp,
     is_hedged: bool,
-    /// Questions whose outcome is not known yet.
+    /// Copies of this phase's question whose outcome is not known yet.
     n_under_way: u32,
 }
 
@@ -40,22 +40,37 @@ impl Asked {
     }
 
     fn is_waited_for(&self) -> bool {
-        matches!(self.progress, Progress::Statistics | Progress::Hits { .. })
+        self.phase().is_some()
     }
 
     pub(super) fn is_done(&self) -> bool {
         matches!(self.progress, Progress::Done(_))
     }
 
-    /// An answer came.
-    pub(super) fn came_back(&mut self) {
-        self.n_under_way = self.n_under_way.saturating_sub(1);
+    /// The question that it is waited for to answer.
+    fn phase(&self) -> Option<Phase> {
+        match self.progress {
+            Progress::Statistics => Some(Phase::Statistics),
+            Progress::Hits { .. } => Some(Phase::Hits),
+            Progress::Counted | Progress::Withheld { .. } | Progress::Done(_) => None,
+        }
     }
 
-    /// A question broke off. True if no other is under way.
-    pub(super) fn came_back_empty(&mut self) -> bool {
-        self.came_back();
-        self.n_under_way == 0
+    /// A copy of a question has its outcome. Whether it counts: no other copy was answered before it, and the question is
+    /// the one that is on.
+    pub(super) fn came_back(&mut self, phase: Phase) -> bool {
+        let counts = self.phase() == Some(phase);
+        if counts {
+            self.n_under_way = self.n_under_way.saturating_sub(1);
+        }
+        counts
+    }
+
+    /// The outcome of a copy is that there is no answer. It stands if no other copy is under way.
+    pub(super) fn came_to_nothing(&mut self, state: PeerState) {
+        if self.n_under_way == 0 {
+            self.done(state);
+        }
     }
 
     /// The first word stands.
@@ -109,7 +124,7 @@ impl Asked {
         self.progress = Progress::Hits { withheld };
         self.asked_at = now;
         self.is_hedged = false;
-        self.n_under_way += 1;
+        self.n_under_way = 1;
         true
     }
 
