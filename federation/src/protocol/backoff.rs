@@ -29,6 +29,11 @@ impl Retry {
         Retry { at: now.plus(wait), within: wait }
     }
 
+    /// The moment, by the clock as it was.
+    pub(super) fn at(self) -> Timestamp {
+        self.at
+    }
+
     /// Whether it has come.
     pub(super) fn is_due(self, now: Timestamp) -> bool {
         is_due(self.at, self.within, now)
