@@ -8,7 +8,7 @@ use actix::prelude::*;
 use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::{Certificate, Place};
+use plumb_core::trust::{Capability, Certificate, Place};
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
 use plumb_federation::protocol::{
@@ -395,12 +395,13 @@ impl Live {
                     self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
+                    let may_witness = certificate.value().may(&Capability::Witness);
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
                         actix::spawn(summaries::fetch(premises.clone(), network.clone(), desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
                         let cosigned = witness::cosigned_by(&premises, &peer);
-                        let event = witnessing::Event::PeerAdmitted { peer, cosigned };
+                        let event = witnessing::Event::PeerAdmitted { peer, cosigned, may_witness };
                         let _ = me.send(Turn::Witnessing(event)).await;
                         own_log::probe(&premises, &network, peer, &me).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
@@ -472,20 +473,20 @@ impl Live {
                         let _ = me.send(Turn::Log(event)).await;
                     });
                 }
-                log_sync::Action::StoreEntries { from, entries, state } => {
+                log_sync::Action::StoreEntries { peer, from, entries, state } => {
                     let (premises, verification) = (self.premises.clone(), self.verification.clone());
                     let (publisher, size) = (state.publisher, state.range.size());
                     self.confirmed.insert(publisher, now);
                     actix::spawn(async move {
                         let is_own = publisher == premises.node();
-                        let event =
-                            match taking::take_entries(premises, verification, from, entries, state, publisher).await {
-                                Ok(()) => log_sync::Event::Stored { publisher, size },
-                                Err(error) => {
-                                    tracing::error!(%publisher, %error, "entries of a log could not be kept");
-                                    log_sync::Event::StoreFailed { publisher }
-                                }
-                            };
+                        let event = match taking::take_entries(premises, verification, from, entries, state, peer).await
+                        {
+                            Ok(()) => log_sync::Event::Stored { publisher, size },
+                            Err(error) => {
+                                tracing::error!(%publisher, %error, "entries of a log could not be kept");
+                                log_sync::Event::StoreFailed { publisher }
+                            }
+                        };
                         let _ = me.send(Turn::Log(event)).await;
                         if is_own {
                             let _ = me.send(Turn::LogGrew).await;
@@ -670,16 +671,17 @@ impl Live {
             })
             .await;
             let event = match request {
-                Ok(request) => {
-                    let answer = network.request(peer, Protocol::Notice, request, EXCHANGE).await;
-                    match answer.ok().and_then(|bytes| NoticeResponse::decode(&bytes).ok()) {
-                        Some(response) => delivery::Event::Answered { peer, notice, response },
-                        None => delivery::Event::DeliveryFailed { peer, notice },
-                    }
-                }
+                Ok(request) => match network.request(peer, Protocol::Notice, request, EXCHANGE).await {
+                    Ok(bytes) => match NoticeResponse::decode(&bytes) {
+                        Ok(response) => delivery::Event::Answered { peer, notice, response },
+                        Err(_) => delivery::Event::DeliveryFailed { peer, notice },
+                    },
+                    Err(error) if error.was_sent() => delivery::Event::DeliveryFailed { peer, notice },
+                    Err(_) => delivery::Event::NotSent { peer, notice },
+                },
                 Err(error) => {
                     tracing::error!(%notice, %error, "a notice that is owed cannot be read");
-                    delivery::Event::DeliveryFailed { peer, notice }
+                    delivery::Event::NotSent { peer, notice }
                 }
             };
             let _ = me.send(Turn::Delivery(event)).await;

@@ -50,6 +50,22 @@ pub enum RequestError {
     Stopped,
 }
 
+impl RequestError {
+    /// Whether the node may have got the request.
+    pub fn was_sent(&self) -> bool {
+        match self {
+            RequestError::TimedOut
+            | RequestError::Malformed
+            | RequestError::Closed
+            | RequestError::TooLarge { .. }
+            | RequestError::Unsupported => true,
+            RequestError::NotConnected | RequestError::NotAdmitted | RequestError::Busy | RequestError::Stopped => {
+                false
+            }
+        }
+    }
+}
+
 /// Why a message was not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
