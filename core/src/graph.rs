@@ -44,6 +44,7 @@
 //! ```
 
 mod alias;
+mod belonging;
 mod edge;
 mod entity;
 mod fuzzy;
@@ -58,10 +59,11 @@ mod weight;
 use crate::identity::{EntityId, EntityType, IdentityError};
 
 pub use alias::{ALIASES_PER_ENTITY_MAX, Aliases, fold};
+pub use belonging::Belonging;
 pub use edge::{Change, Edge, EdgeKey, EdgeUpsert, Role};
 pub use entity::{Details, Entity, FIELD_LEN_MAX, NAME_LEN_MAX};
 pub use link::{LinkTarget, UnitLink, UnitLinks};
-pub use network::{Belonging, Graph, NODES_MAX};
+pub use network::{Graph, NODES_MAX};
 pub use populate::{
     Access, Account, Commits, Manifest, MentionFacts, Module, ModuleMap, Population, Workspace, from_access,
     from_accounts, from_commits, from_manifests, from_mentions, from_new_commit, from_workspace,

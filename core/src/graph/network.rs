@@ -4,7 +4,7 @@
 //! by target, and its *neighbours* in either direction, 4 bytes each and without repetition: a search for distances
 //! reads nothing but these. Adding or removing an edge touches its two nodes alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::edge::State;
@@ -60,15 +60,6 @@ impl Half {
     fn state(&self) -> State {
         State { active_at: self.active_at, weight: self.weight, role: self.role }
     }
-}
-
-/// That a person belongs to a department, and why (ENT-06).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Belonging {
-    /// The department.
-    pub department: EntityId,
-    /// The team from which it follows; none if an edge says it.
-    pub through: Option<EntityId>,
 }
 
 impl PartialEq for Graph {
@@ -242,34 +233,6 @@ impl Graph {
     /// Every edge, in the order of the keys.
     pub fn edges(&self) -> impl Iterator<Item = Edge> {
         self.index.keys().flat_map(|id| self.edges_from(id))
-    }
-
-    /// The departments of a person: those that an edge names, and those of the person's teams (ENT-06). Derived, so that
-    /// who changes teams changes departments, and a team that moves takes its members along.
-    ///
-    /// It shortens no distance: a department stays two steps from the members of its teams, as
-    /// [`assumed_proximity`](super::assumed_proximity) has it.
-    pub fn departments_of(&self, person: &EntityId) -> Vec<Belonging> {
-        let mut found = BTreeSet::new();
-        for edge in self.edges_from(person) {
-            match edge.key.relation() {
-                Relation::BelongsTo => {
-                    found.insert(Belonging { department: edge.key.target().clone(), through: None });
-                }
-                Relation::MemberOf => {
-                    let team = edge.key.target();
-                    let parts = self.edges_from(team).into_iter().filter(|e| e.key.relation() == Relation::PartOf);
-                    found.extend(
-                        parts.map(|part| Belonging {
-                            department: part.key.target().clone(),
-                            through: Some(team.clone()),
-                        }),
-                    );
-                }
-                _ => {}
-            }
-        }
-        found.into_iter().collect()
     }
 
     /// The learned edges of which so little is left at `now` that they may be pruned (GRV-19), in the order of the keys.
