@@ -16,6 +16,7 @@
 //! | [`identity`] | keys, `did:key`, entity names, domain-separated signatures |
 //! | [`content`] | blocks and their CIDs, sources, chunks, the chunker |
 //! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
+//! | [`graph`] | people, teams, code and topics; who is near to whom; names and what they mean |
 //! | [`boundary`] | sensitivity detection, who may read what |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
@@ -43,6 +44,7 @@
 pub mod boundary;
 pub mod content;
 pub mod exchange;
+pub mod graph;
 pub mod gravity;
 pub mod grounding;
 pub mod identity;
