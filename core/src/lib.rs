@@ -17,6 +17,7 @@
 //! | [`content`] | blocks and their CIDs, sources, chunks, the chunker |
 //! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
 //! | [`boundary`] | sensitivity detection, who may read what |
+//! | [`evidence`] | evidence score, authority of sources, staleness |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
@@ -42,6 +43,7 @@
 
 pub mod boundary;
 pub mod content;
+pub mod evidence;
 pub mod exchange;
 pub mod gravity;
 pub mod grounding;
