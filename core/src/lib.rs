@@ -18,6 +18,7 @@
 //! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
 //! | [`graph`] | people, teams, code and topics; who is near to whom; names and what they mean |
 //! | [`boundary`] | sensitivity detection, who may read what |
+//! | [`evidence`] | evidence score, authority of sources, staleness |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
@@ -43,6 +44,7 @@
 
 pub mod boundary;
 pub mod content;
+pub mod evidence;
 pub mod exchange;
 pub mod graph;
 pub mod gravity;
