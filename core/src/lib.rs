@@ -29,6 +29,7 @@
 //! | [`lifecycle`] | what a notice reaches, and what may never become active again |
 //! | [`log`] | RFC 6962 Merkle tree and signed checkpoints |
 //! | [`exchange`] | the context bundle: seal, verify, replay; CAR and JSON forms; conflicts between bundles |
+//! | [`evaluation`] | judged queries, measures of a ranking, comparison of two, the release gate |
 //!
 //! ```
 //! use plumb_core::identity::{Domain, SecretKey};
@@ -44,6 +45,7 @@
 
 pub mod boundary;
 pub mod content;
+pub mod evaluation;
 pub mod evidence;
 pub mod exchange;
 pub mod graph;
