@@ -66,7 +66,8 @@ pub(super) async fn run(
                 }
             }
         }
-        let wait = machine.wake_at().map_or(0, |at: Timestamp| at.since(premises.now()).0);
+        // A clock that was set back would have it sleep for as long.
+        let wait = machine.wake_at().map_or(0, |at: Timestamp| at.since(premises.now()).0).min(ask.deadline.0);
         let event = tokio::select! {
             Some(event) = asked.next(), if !asked.is_empty() => event,
             () = tokio::time::sleep(std::time::Duration::from_millis(wait.max(1))) => Event::Tick,
