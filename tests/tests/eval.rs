@@ -46,7 +46,11 @@ fn figures_are_those_of_ir_measures() {
     let (qrels, run) = (fixture("qrels.trec"), fixture("run.trec"));
     let theirs = measured(&qrels, &run);
     let kept = std::fs::read_to_string(fixture("ir-measures.txt")).unwrap();
-    assert_eq!(theirs.lines().collect::<std::collections::BTreeSet<_>>(), kept.lines().collect(), "the fixture is stale");
+    assert_eq!(
+        theirs.lines().collect::<std::collections::BTreeSet<_>>(),
+        kept.lines().collect(),
+        "the fixture is stale"
+    );
     let report = plumb(&["score", shown(&run), "--qrels", shown(&qrels), "--measure", MEASURES], SCORE_TIME).expect(0);
     assert_eq!(figures(&report), means(&theirs));
     println!("{} figures of ir-measures agree", means(&theirs).len());
