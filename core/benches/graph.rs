@@ -284,7 +284,7 @@ impl Random {
 
     /// Half of what is drawn is in the first tenth: a few things are everybody's.
     fn skewed<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let some = if self.next() % 2 == 0 { from.len().div_ceil(10) } else { from.len() };
+        let some = if self.next().is_multiple_of(2) { from.len().div_ceil(10) } else { from.len() };
         &from[self.next() % some]
     }
 }
