@@ -166,7 +166,7 @@ fn summary(by: &SecretKey) -> Signed<CollectionSummary> {
 }
 
 /// Messages with a field that may be absent: where its name is damaged, what is read is the message without it.
-const WITH_OPTIONAL_FIELDS: [&str; 2] = ["search_ask_statistics_asserted", "search_ask_hits_asserted"];
+const WITH_OPTIONAL_FIELDS: [&str; 3] = ["search_ask_statistics_asserted", "search_ask_hits_asserted", "log_conflict"];
 
 fn hit(score: u64) -> Hit {
     Hit::new(score, Sensitivity::Public, chunk(), source()).unwrap()
