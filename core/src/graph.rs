@@ -4,7 +4,7 @@
 //! somebody asks is answered first from what is *near* to them, and a name in their question ("the platform team")
 //! means an entity. So the room has four ideas:
 //!
-//! - An [`Entity`] is a typed row with a stable [`EntityId`](crate::identity::EntityId). Its name may change, its id
+//! - An [`Entity`] is a typed row with a stable [`EntityId`]. Its name may change, its id
 //!   never does, and every name that it ever had stays an alias.
 //! - An [`Edge`] is a weighted [`Relation`] between two entities. What a relation may join is a table ([`PAIRS`]). An
 //!   edge stores what was observed (weight, last activity); how strong it is *now* is always computed from these, never

@@ -109,7 +109,7 @@ async fn ask_each(client: &Client, collection: &Collection) -> anyhow::Result<(R
     Ok((run, times))
 }
 
-/// The id of the document at an address, whose fragment is the number that [`write`] gave it.
+/// The id of the document at an address, whose fragment is the number that [`write()`] gave it.
 fn document_of(uri: &str, records: &[Record]) -> anyhow::Result<String> {
     let number = uri.rsplit_once('#').and_then(|(_, number)| number.parse::<usize>().ok());
     let record = number.and_then(|number| records.get(number));
