@@ -235,7 +235,7 @@ mod tests {
         let mut totals = Totals::default();
         for (case, given, stance, passes) in [
             (0, given(good, &[("file:flushing.md", chunk)]), Stance::Answered, true),
-            // A stub that ignores its context: nothing of the chunk is in what it says.
+            // Whoever ignores the context: nothing of the chunk is in what it says.
             (0, given("It depends.", &[("file:flushing.md", chunk)]), Stance::Answered, false),
             (0, given("It depends.", &[]), Stance::Answered, false),
             (0, given(good, &[("file:other.md", chunk)]), Stance::Answered, false),
