@@ -54,6 +54,11 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 struct Waiting {
     peer: PeerId,
     reply: Reply<Result<Vec<u8>, RequestError>>,
+    /// What to send once more if its connection ends and the peer has another one; `None` once that was done.
+    ///
+    /// A peer has two connections for a while whenever both sides dial, and the one with more of them than it allows
+    /// ends what the other has already begun to use. That is no word of the peer on the request.
+    again: Option<Vec<u8>>,
 }
 
 /// The driver.

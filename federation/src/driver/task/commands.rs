@@ -103,11 +103,11 @@ impl Driver {
         match self.may_request(&node, protocol, bytes.len()) {
             Ok(peer) => {
                 let behaviour = self.swarm.behaviour_mut();
-                let id = behaviour.send_request(&peer, protocol, bytes);
+                let id = behaviour.send_request(&peer, protocol, bytes.clone());
                 if protocol == Protocol::Hello {
                     behaviour.raise(peer, Standing::Introduced);
                 }
-                self.waiting.insert((protocol, id), Waiting { peer, reply });
+                self.waiting.insert((protocol, id), Waiting { peer, reply, again: Some(bytes) });
             }
             Err(error) => answer(reply, Err(error)),
         }

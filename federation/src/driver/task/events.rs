@@ -182,6 +182,9 @@ impl Driver {
                 }
             },
             RequestEvent::OutboundFailure { request_id, error, .. } => {
+                if matches!(error, OutboundFailure::ConnectionClosed) && self.sent_again(protocol, request_id) {
+                    return;
+                }
                 self.answered(protocol, request_id, Err(request_error(&error)));
             }
             RequestEvent::InboundFailure { peer, error, .. } => {
@@ -247,6 +250,22 @@ impl Driver {
         if protocol == Protocol::Hello {
             self.swarm.behaviour_mut().raise(id, Standing::Introduced);
         }
+    }
+
+    /// Sends a request whose connection has ended once more, over another connection. `false` if there is none, if it
+    /// was done before, or if nobody waits for the answer.
+    fn sent_again(&mut self, protocol: Protocol, id: OutboundRequestId) -> bool {
+        let Some(waiting) = self.waiting.get_mut(&(protocol, id)) else { return false };
+        let stays = self.peers.get(&waiting.peer).is_some_and(|peer| !peer.closing);
+        // Asked of the swarm as well: to send a request to a peer that is gone would dial it.
+        if !stays || waiting.reply.is_closed() || !self.swarm.is_connected(&waiting.peer) {
+            return false;
+        }
+        let Some(bytes) = waiting.again.take() else { return false };
+        let Some(waiting) = self.waiting.remove(&(protocol, id)) else { return false };
+        let next = self.swarm.behaviour_mut().send_request(&waiting.peer, protocol, bytes);
+        self.waiting.insert((protocol, next), waiting);
+        true
     }
 
     fn answered(&mut self, protocol: Protocol, id: OutboundRequestId, answer: Result<Vec<u8>, RequestError>) {
