@@ -7,6 +7,7 @@
 //! statistics is fused by rank ([`fuse`]), and which of many nodes are asked at all follows from what they publish of
 //! their collections ([`select`]).
 
+pub mod assembly;
 mod bm25;
 mod cori;
 mod field;
