@@ -10,7 +10,10 @@
 pub mod assembly;
 mod bm25;
 mod cori;
+mod field;
 mod fusion;
+mod phrase;
+mod query;
 mod summary;
 mod terms;
 
@@ -18,76 +21,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cid::Cid;
 
-use crate::content::Chunk;
 use crate::identity::NodeId;
 
-pub use bm25::{StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
+pub use bm25::{Saturation, StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
 pub use cori::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Believed, beliefs, in_order, select};
+pub use field::{HEADING_WEIGHT, TITLE_WEIGHT, body_of};
 pub use fusion::{RRF_K, fuse};
+pub use phrase::{PHRASE_WORDS_MAX, PHRASES_MAX};
+pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
 pub use summary::{
     CollectionSummary, SUMMARY_BYTES_MAX, SUMMARY_TERMS_MAX, SUMMARY_VALIDITY_MAX, SummaryError, SummaryTag,
 };
-pub use terms::{STOP_WORDS, TERM_BYTES_MAX, is_stop_word, terms};
-
-/// Most distinct terms of a query that are looked up; what follows is ignored and said so.
-pub const QUERY_TERMS_MAX: usize = 64;
-
-/// Longest query in bytes. Whoever takes queries from outside refuses more.
-pub const QUERY_BYTES_MAX: usize = 8 * 1024;
-
-/// A question as its distinct terms. Nothing in a user's text is an operator: it is all words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
-    /// The text as it was asked.
-    pub text: String,
-    /// Distinct terms in order of first appearance, without stop words unless it has nothing else.
-    pub terms: Vec<String>,
-}
-
-impl Query {
-    /// Reads a question.
-    pub fn new(text: &str) -> Query {
-        let mut seen = BTreeSet::new();
-        let all: Vec<String> = terms(text).into_iter().filter(|t| seen.insert(t.clone())).collect();
-        let content: Vec<String> = all.iter().filter(|t| !is_stop_word(t)).cloned().collect();
-        let mut terms = if content.is_empty() { all } else { content };
-        terms.truncate(QUERY_TERMS_MAX);
-        Query { text: text.to_string(), terms }
-    }
-
-    /// How often each term of the query occurs in a text, and how many terms the text has.
-    pub fn frequencies(&self, text: &str) -> (Vec<u32>, u64) {
-        let places: BTreeMap<&str, usize> = self.terms.iter().enumerate().map(|(i, t)| (t.as_str(), i)).collect();
-        let mut tf = vec![0u32; self.terms.len()];
-        let mut n_terms = 0;
-        for term in terms(text) {
-            n_terms += 1;
-            if let Some(i) = places.get(term.as_str()) {
-                tf[*i] = tf[*i].saturating_add(1);
-            }
-        }
-        (tf, n_terms)
-    }
-
-    /// The score of a chunk under these statistics.
-    pub fn score(&self, chunk: &Chunk, stats: &TermStats) -> u64 {
-        let (tf, n_terms) = self.frequencies(&body_of(chunk));
-        bm25(stats, &tf, n_terms)
-    }
-}
-
-/// What is indexed of a chunk: its title, its headings, its text.
-pub fn body_of(chunk: &Chunk) -> String {
-    let mut body = String::with_capacity(chunk.title.len() + chunk.text.len() + 64);
-    body.push_str(&chunk.title);
-    for heading in chunk.headings.iter().filter(|h| **h != chunk.title) {
-        body.push('\n');
-        body.push_str(heading);
-    }
-    body.push('\n');
-    body.push_str(&chunk.text);
-    body
-}
+pub use terms::{ANALYSIS_VERSION, COMPOUND, STOP_WORDS, TERM_BYTES_MAX, fold, is_stop_word, is_word, terms, words};
 
 /// A chunk in a ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +70,6 @@ mod tests {
     use crate::content::RawBlock;
     use crate::identity::SecretKey;
     use proptest::prelude::*;
-
-    #[test]
-    fn operators_of_query_languages_are_plain_words() {
-        assert_eq!(Query::new("acl:confidential OR *").terms, ["acl", "confidenti"]);
-        assert_eq!(Query::new("NOT the").terms, terms("not"));
-        assert_eq!(Query::new("the of").terms, ["the", "of"], "nothing but stop words is still a query");
-        assert!(Query::new("((((  ").terms.is_empty());
-    }
 
     proptest! {
         /// Splitting a collection and merging the parts gives the ranking of the whole.

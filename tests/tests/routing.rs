@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_core::content::RawBlock;
 use plumb_core::identity::{NodeId, SecretKey};
 use plumb_core::measure::{Duration, Timestamp};
-use plumb_core::retrieval::{AskWhom, CollectionSummary, Query, TermStats, bm25, in_order, merge, select, terms};
+use plumb_core::retrieval::{
+    AskWhom, CollectionSummary, Query, TermStats, bm25, in_order, is_word, merge, select, terms,
+};
 use plumb_tests::{Rng, data, text};
 use serde_json::Value;
 
@@ -75,7 +77,7 @@ fn records(path: &std::path::Path) -> Vec<Record> {
         let body = format!("{}\n{}", text(&value, "/title"), text(&value, "/text"));
         let mut tf: BTreeMap<String, u32> = BTreeMap::new();
         let all = terms(&body);
-        let n_terms = all.len() as u64;
+        let n_terms = all.iter().filter(|term| is_word(term)).count() as u64;
         all.into_iter().for_each(|term| *tf.entry(term).or_default() += 1);
         let id = text(&value, "/doc_id").to_string();
         Record { cid: RawBlock::raw(format!("{id}\n{body}").into_bytes()).cid, id, tf, n_terms }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::boundary::{Sensitivity, strictest};
 use crate::measure::{Milli, Timestamp};
-use crate::retrieval::{Query, TermStats, terms};
+use crate::retrieval::{Query, TermStats, is_word, words};
 use crate::verification::conflict;
 
 /// A passage that may be cited.
@@ -92,7 +92,7 @@ pub fn rests_on(query: &Query, stats: &TermStats, evidence: &[Evidence]) -> Vec<
 
 /// The passages worth citing, by overlap with the question (GRD-10), equal ones in rank order.
 fn passages<'a>(query: &Query, stats: &TermStats, evidence: &'a [Evidence]) -> Vec<Passage<'a>> {
-    let asked: BTreeSet<&str> = query.terms.iter().map(String::as_str).collect();
+    let asked: BTreeSet<&str> = query.terms.iter().map(String::as_str).filter(|term| is_word(term)).collect();
     let mut found: Vec<Passage> = evidence
         .iter()
         .filter_map(|e| {
@@ -118,7 +118,7 @@ fn share_of_best(scores: impl Iterator<Item = Milli>, share: Milli) -> u64 {
 
 /// Jaccard overlap of the question's terms with those of title and passage (RET-11).
 fn jaccard(asked: &BTreeSet<&str>, title: &str, passage: &str) -> Milli {
-    let said: BTreeSet<String> = terms(title).into_iter().chain(terms(passage)).collect();
+    let said: BTreeSet<String> = words(title).into_iter().chain(words(passage)).collect();
     let common = asked.iter().filter(|t| said.contains(**t)).count() as u64;
     Milli::from_ratio(common, asked.len() as u64 + said.len() as u64 - common)
 }

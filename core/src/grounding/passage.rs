@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::content::Chunk;
 use crate::measure::Milli;
-use crate::retrieval::{Query, TermStats, body_of, idf_micro, terms};
+use crate::retrieval::{Query, TermStats, body_of, idf_micro, is_word, words};
 
 /// Longest passage in characters (GRD-26).
 pub const PASSAGE_CHARS_MAX: usize = 280;
@@ -18,9 +18,10 @@ pub fn support(query: &Query, stats: &TermStats, chunk: &Chunk) -> Milli {
 }
 
 fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
-    let present: BTreeSet<String> = terms(text).into_iter().collect();
+    let present: BTreeSet<String> = words(text).into_iter().collect();
     let (mut carried, mut all) = (0u64, 0u64);
-    for (term, doc_freq) in query.terms.iter().zip(&stats.doc_freq) {
+    // A compound says nothing beyond its words of whether the question is answered.
+    for (term, doc_freq) in query.terms.iter().zip(&stats.doc_freq).filter(|(term, _)| is_word(term)) {
         // A word that nobody uses counts as one that a single document uses: in a small collection, where every word is
         // rare, a question would otherwise be judged by the words that it happens to bring along.
         let weight = idf_micro(stats.n_docs, (*doc_freq).max(1)).max(1);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Milli;
-use crate::retrieval::Query;
+use crate::retrieval::{Query, is_word};
 
 /// Under this an answer is not given (REL-05).
 pub const RELIABILITY_MIN: Milli = Milli::from_const(250);
@@ -93,8 +93,12 @@ impl Reliability {
 /// Lexical support of a chunk (RET-02): 10 for each occurrence of a query term in title or text, 20 for each query
 /// term in the title, 40 if the whole query stands in it.
 pub fn lexical_score(query: &Query, title: &str, text: &str) -> u64 {
-    let (in_title, _) = query.frequencies(title);
-    let (in_text, _) = query.frequencies(text);
+    // The whole query is looked for below; a compound is its words once more.
+    let words = |text: &str| -> Vec<u32> {
+        let (tf, _) = query.occurrences(text);
+        query.terms.iter().zip(tf).filter(|(term, _)| is_word(term)).map(|(_, n)| n).collect()
+    };
+    let (in_title, in_text) = (words(title), words(text));
     let hits: u64 = in_title.iter().chain(&in_text).map(|n| u64::from(*n)).sum();
     let titled = in_title.iter().filter(|n| **n > 0).count() as u64;
     let phrase = query.text.trim().to_lowercase();

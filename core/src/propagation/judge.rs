@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{HOPS_MAX, Taught};
 use crate::knowledge::WordError;
 use crate::measure::Milli;
-use crate::retrieval::terms;
+use crate::retrieval::words;
 use crate::verification::{Cause, conflict};
 
 /// More of the words in common than this, and a text says nothing new (FED-04).
@@ -134,7 +134,7 @@ fn opposes(a: &str, b: &str) -> Option<Cause> {
 
 /// Share of the words of both that they have in common (Jaccard, RET-11).
 pub(super) fn likeness(a: &str, b: &str) -> Milli {
-    let (a, b): (BTreeSet<String>, BTreeSet<String>) = (terms(a).into_iter().collect(), terms(b).into_iter().collect());
+    let (a, b): (BTreeSet<String>, BTreeSet<String>) = (words(a).into_iter().collect(), words(b).into_iter().collect());
     let common = a.intersection(&b).count() as u64;
     let all = a.union(&b).count() as u64;
     Milli::from_ratio(common, all)

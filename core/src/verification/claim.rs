@@ -212,7 +212,7 @@ fn split(text: &str) -> Option<Vec<Word>> {
 
 /// The stem under which a word is compared.
 fn stem(word: &str) -> String {
-    let stem = retrieval::terms(word).concat();
+    let stem = retrieval::words(word).concat();
     words::canonical(&stem).unwrap_or(&stem).to_string()
 }
 

@@ -198,7 +198,7 @@ struct Stems {
 }
 
 static STEMS: LazyLock<Stems> = LazyLock::new(|| {
-    let stem = |word: &str| retrieval::terms(word).concat();
+    let stem = |word: &str| retrieval::words(word).concat();
     let synonyms: BTreeMap<String, &'static str> =
         SYNONYMS.iter().flat_map(|(one, others)| others.iter().map(move |other| (stem(other), *one))).collect();
     let canonical = |word: &str| {
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_words_are_taken_for_is_a_stem() {
-        let stem = |word: &str| retrieval::terms(word).concat();
+        let stem = |word: &str| retrieval::words(word).concat();
         for (one, _) in SYNONYMS {
             assert_eq!(stem(one), *one);
         }

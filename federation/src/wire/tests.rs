@@ -172,6 +172,9 @@ fn hit(score: u64) -> Hit {
     Hit::new(score, Sensitivity::Public, chunk(), source()).unwrap()
 }
 
+/// What the hit scored when its golden bytes were written. The message carries a number, whatever terms were then.
+const GOLDEN_SCORE: u64 = 4_614_048;
+
 fn true_hit() -> Hit {
     let (query, stats) = question();
     hit(query.score(hit(0).chunk(), &stats))
@@ -338,7 +341,7 @@ fn all() -> Vec<(&'static str, Vec<u8>, Reread)> {
             response_search,
         ),
         ("search_statistics", SearchResponse::Statistics { id: 9, stats }.encode(), response_search),
-        ("search_hits", SearchResponse::Hits { id: 9, hits: vec![true_hit()] }.encode(), response_search),
+        ("search_hits", SearchResponse::Hits { id: 9, hits: vec![hit(GOLDEN_SCORE)] }.encode(), response_search),
         ("search_denied", SearchResponse::Denied { id: 9, reason: denied() }.encode(), response_search),
         ("search_busy", SearchResponse::Busy { id: 9, retry_after_ms: 250 }.encode(), response_search),
         ("blocks_ask", BlocksRequest::new([block.cid, source().cid]).encode(), request_blocks),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plumb_core::content::{CHUNK_CHARS_MAX, chunk};
-use plumb_core::retrieval::{QUERY_TERMS_MAX, Query, TERM_BYTES_MAX, TermStats, bm25};
+use plumb_core::retrieval::{QUERY_TERMS_MAX, Query, TERM_BYTES_MAX, TermStats, bm25, fold, is_word};
 use plumb_core::verification::conflict;
 
 use super::{Shape, Target};
@@ -13,7 +13,16 @@ pub(super) const TARGET: Target = Target { name: "query", run, seeds, input_byte
 
 fn seeds() -> Vec<Vec<u8>> {
     let own = stories().into_iter().flat_map(|story| [vec![story.question], story.texts].concat());
-    let odd = ["acl:confidential OR *", "NOT the", "pH 7.4 at 20°C", "מים חיים", "((((", "title:\"a b\"~2^3 [a TO z]"];
+    let odd = [
+        "acl:confidential OR *",
+        "NOT the",
+        "pH 7.4 at 20°C",
+        "מים חיים",
+        "((((",
+        "the \"safety valve\" of HTTPServer v1.2.3",
+        "https://example.org/a_b/c.rs?x=1 経営者",
+        "title:\"a b\"~2^3 [a TO z]",
+    ];
     own.chain(odd.map(String::from)).map(String::into_bytes).collect()
 }
 
@@ -28,7 +37,9 @@ fn run(bytes: &[u8]) {
 
     let (tf, n_terms) = query.frequencies(&text);
     assert!(tf.iter().all(|tf| *tf > 0), "a text does not hold the terms that it was made of");
-    assert!(tf.iter().map(|tf| u64::from(*tf)).sum::<u64>() <= n_terms);
+    let words = query.terms.iter().zip(&tf).filter(|(term, _)| is_word(term));
+    assert!(words.map(|(_, tf)| u64::from(*tf)).sum::<u64>() <= n_terms);
+    assert_eq!(fold(&fold(&text)), fold(&text), "folding twice is not folding once");
     // Statistics from the smallest collection to one as large as is read: a score is a number, and more of it is not less.
     for n in [1, 1 << 20, 1 << 48] {
         let stats = TermStats { n_docs: n, n_terms: n, doc_freq: vec![1; tf.len()] };

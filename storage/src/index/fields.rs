@@ -7,9 +7,12 @@ use tantivy::schema::{BytesOptions, Field, IndexRecordOption, NumericOptions, Sc
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{Index, TantivyDocument, Term};
 
-/// Version of the fields *and* of how `core::retrieval` cuts text into terms. Whoever changes either raises it, and
-/// every node rebuilds its index on the next start.
-pub const INDEX_VERSION: u32 = 1;
+/// Version of the fields here. Whoever changes them raises it.
+const FIELDS_VERSION: u32 = 2;
+
+/// Version of the fields *and* of how `core::retrieval` cuts text into terms. Where either is another, a node rebuilds its
+/// index on the next start.
+pub const INDEX_VERSION: u32 = FIELDS_VERSION * 10_000 + retrieval::ANALYSIS_VERSION;
 
 pub(super) const CHUNK: &str = "chunk";
 pub(super) const N_TERMS: &str = "n_terms";
@@ -22,9 +25,12 @@ pub(super) struct Fields {
     pub scope: Field,
     pub department: Field,
     pub creator: Field,
-    /// The terms, with frequencies and without positions: nothing asks for phrases.
+    /// The words, with frequencies and without positions: phrases are looked for in the text itself.
     pub body: Field,
-    /// How many terms the body has, exactly. tantivy's own field norm keeps about three significant bits.
+    /// The compounds of these words. They are apart since they do not count towards the length: tantivy's field norm
+    /// of the body is that of its words alone, and on this rests the pruning.
+    pub compounds: Field,
+    /// How many words the body has, exactly. tantivy's own field norm keeps about three significant bits.
     pub n_terms: Field,
 }
 
@@ -43,12 +49,19 @@ impl Fields {
                 .set_fieldnorms(true)
                 .set_index_option(IndexRecordOption::WithFreqs),
         );
+        let names = TextOptions::default().set_indexing_options(
+            TextFieldIndexing::default()
+                .set_tokenizer(READY_MADE)
+                .set_fieldnorms(false)
+                .set_index_option(IndexRecordOption::WithFreqs),
+        );
         let fields = Fields {
             chunk: schema.add_bytes_field(CHUNK, BytesOptions::default().set_indexed().set_fast()),
             scope: schema.add_text_field("scope", exact.clone()),
             department: schema.add_text_field("department", exact.clone()),
             creator: schema.add_text_field("creator", exact),
             body: schema.add_text_field("body", words),
+            compounds: schema.add_text_field("compounds", names),
             n_terms: schema.add_u64_field(N_TERMS, NumericOptions::default().set_fast()),
         };
         (schema.build(), fields)
@@ -67,12 +80,14 @@ impl Fields {
         Term::from_field_text(field, &entity.to_string())
     }
 
-    pub(super) fn body_term(&self, term: &str) -> Term {
-        Term::from_field_text(self.body, term)
+    /// The term in the field where it stands.
+    pub(super) fn text_term(&self, term: &str) -> Term {
+        Term::from_field_text(if retrieval::is_word(term) { self.body } else { self.compounds }, term)
     }
 
     pub(super) fn document(&self, entry: &Entry, body: &str) -> TantivyDocument {
-        let terms = retrieval::terms(body);
+        let (words, compounds): (Vec<String>, Vec<String>) =
+            retrieval::terms(body).into_iter().partition(|term| retrieval::is_word(term));
         let mut document = TantivyDocument::default();
         document.add_bytes(self.chunk, &entry.chunk.to_bytes());
         document.add_text(self.scope, entry.scope.to_string());
@@ -80,8 +95,9 @@ impl Fields {
         if let Some(creator) = &entry.creator {
             document.add_text(self.creator, creator.to_string());
         }
-        document.add_u64(self.n_terms, terms.len() as u64);
-        document.add_text(self.body, terms.join(SEPARATOR));
+        document.add_u64(self.n_terms, words.len() as u64);
+        document.add_text(self.body, words.join(SEPARATOR));
+        document.add_text(self.compounds, compounds.join(SEPARATOR));
         document
     }
 }

@@ -5,6 +5,10 @@
 //! score of `core::retrieval`, and keep the best. The threshold is chosen such that whatever tantivy passes over is
 //! certainly worse than the worst that we keep; ties are never passed over, since they are decided by CID.
 //!
+//! Compounds (`retrieval::is_word`) are not in what tantivy walks: they do not count towards a length, so its bounds
+//! would not hold for them. The documents that hold one of the question's compounds are all scored first; they are few,
+//! since a compound is rarer than any of its words. For every other document the score is that of its words.
+//!
 //! # Why nothing is lost
 //!
 //! For one document write *E* for its exact score, *T* for tantivy's, and *B* for the bound by which tantivy passed over
@@ -28,7 +32,7 @@
 //! The property tests hold this against scoring everything.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use cid::Cid;
 use plumb_core::boundary::{Access, Clause};
@@ -56,61 +60,70 @@ pub(super) fn best(
     view: &View,
     access: &Access,
     terms: &[String],
+    required: &BTreeSet<&str>,
     stats: &TermStats,
     limit: usize,
 ) -> Result<Vec<Candidate>, TantivyError> {
-    let admitted = match access {
+    let mut conditions: Vec<Box<dyn Query>> = match access {
         Access::Closed => return Ok(Vec::new()),
         Access::Part(clause) => match clause_query(&view.fields, clause) {
-            Some(query) => Some(query),
+            Some(query) => vec![query],
             None => return Ok(Vec::new()),
         },
-        Access::Whole => None,
+        Access::Whole => Vec::new(),
     };
+    conditions.extend(required.iter().map(|word| one_of(vec![view.fields.text_term(word)])));
     if terms.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
-    let tantivy_terms: Vec<Term> = terms.iter().map(|term| view.fields.body_term(term)).collect();
+    let tantivy_terms: Vec<Term> = terms.iter().map(|term| view.fields.text_term(term)).collect();
+    let (words, compounds): (Vec<Term>, Vec<Term>) =
+        tantivy_terms.iter().cloned().partition(|term| term.field() == view.fields.body);
     let given = Given::new(stats, &tantivy_terms);
-    let any_term: Box<dyn Query> = Box::new(BooleanQuery::union(
-        tantivy_terms
-            .iter()
-            .map(|term| Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs)) as Box<dyn Query>)
+    let any_word: Box<dyn Query> = Box::new(BooleanQuery::union(
+        words
+            .into_iter()
+            .map(|t| Box::new(TermQuery::new(t, IndexRecordOption::WithFreqs)) as Box<dyn Query>)
             .collect(),
     ));
-    let query: Box<dyn Query> = match admitted {
-        None => any_term,
-        // The filter admits and adds nothing to the score.
-        Some(filter) => Box::new(BooleanQuery::new(vec![
-            (Occur::Must, any_term),
-            (Occur::Must, Box::new(ConstScoreQuery::new(filter, 0.0))),
-        ])),
+    let by_words = on_conditions(any_word, &conditions)
+        .weight(EnableScoring::enabled_from_statistics_provider(&given, &view.searcher))?;
+    let by_compounds = match compounds.is_empty() {
+        true => None,
+        false => Some(
+            on_conditions(one_of(compounds), &conditions)
+                .weight(EnableScoring::disabled_from_searcher(&view.searcher))?,
+        ),
     };
-    let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&given, &view.searcher))?;
 
     let weights = Weights::new(stats);
     let mut top = Top { stats, limit, scores: BinaryHeap::new(), can_prune: given.can_prune };
     let mut kept = Vec::new();
     for segment in view.searcher.segment_readers() {
         let Some(mut reading) = Reading::of(segment, &view.fields, &tantivy_terms)? else { continue };
-        let mut best_here: BinaryHeap<Reverse<Kept>> = BinaryHeap::new();
+        let mut best_here = BestHere { limit, kept: BinaryHeap::new() };
+        let is_alive = |doc| segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc));
+        // In ascending order, as tantivy gives them.
+        let mut with_compounds: Vec<DocId> = Vec::new();
+        if let Some(by_compounds) = &by_compounds {
+            by_compounds.for_each_no_score(segment, &mut |docs| with_compounds.extend_from_slice(docs))?;
+            let mut reading = Reading::of(segment, &view.fields, &tantivy_terms)?;
+            for doc in with_compounds.iter().copied().filter(|doc| is_alive(*doc)) {
+                if let Some(reading) = &mut reading {
+                    best_here.consider(reading.read(doc)?, &weights, &mut top);
+                }
+            }
+        }
         let mut failed = None;
         let rho = reading.rho(stats);
-        weight.for_each_pruning(top.threshold(rho), segment, &mut |doc, score| {
+        by_words.for_each_pruning(top.threshold(rho), segment, &mut |doc, score| {
             let worth_a_look = failed.is_none()
-                && segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc))
-                && top.could_enter(score);
+                && is_alive(doc)
+                && top.could_enter(score)
+                && with_compounds.binary_search(&doc).is_err();
             if worth_a_look {
                 match reading.read(doc) {
-                    Ok((tf, n_terms, chunk_ord)) => {
-                        let score = weights.score(&tf, n_terms);
-                        if top.enter(score) {
-                            best_here.push(Reverse(Kept { score, chunk_ord: Reverse(chunk_ord), tf, n_terms }));
-                            if best_here.len() > limit {
-                                best_here.pop();
-                            }
-                        }
-                    }
+                    Ok(read) => best_here.consider(read, &weights, &mut top),
                     Err(error) => failed = Some(error),
                 }
             }
@@ -119,7 +132,7 @@ pub(super) fn best(
         if let Some(error) = failed {
             return Err(error);
         }
-        kept.extend(best_here.into_iter().map(|Reverse(kept)| (kept, reading.chunks.clone())));
+        kept.extend(best_here.kept.into_iter().map(|Reverse(kept)| (kept, reading.chunks.clone())));
     }
     // What was kept early may have been surpassed since; only what is left has its CID read.
     let worst = top.worst();
@@ -143,10 +156,42 @@ fn clause_query(fields: &Fields, clause: &Clause) -> Option<Box<dyn Query>> {
     terms.extend(clause.departments.iter().map(|e| fields.entity_term(fields.department, e)));
     terms.extend(clause.creator.iter().map(|e| fields.entity_term(fields.creator, e)));
     terms.extend(clause.chunks.iter().map(|c| fields.chunk_term(c)));
-    match terms.len() {
-        0 => None,
-        1 => terms.pop().map(|term| Box::new(TermQuery::new(term, IndexRecordOption::Basic)) as Box<dyn Query>),
-        _ => Some(Box::new(TermSetQuery::new(terms))),
+    (!terms.is_empty()).then(|| one_of(terms))
+}
+
+/// Documents with any of these terms, of which there is one at least; it scores nothing.
+fn one_of(mut terms: Vec<Term>) -> Box<dyn Query> {
+    match terms.pop() {
+        Some(term) if terms.is_empty() => Box::new(TermQuery::new(term, IndexRecordOption::Basic)),
+        last => Box::new(TermSetQuery::new(terms.into_iter().chain(last))),
+    }
+}
+
+/// The query where every condition holds. A condition admits and adds nothing to the score.
+fn on_conditions(query: Box<dyn Query>, conditions: &[Box<dyn Query>]) -> Box<dyn Query> {
+    if conditions.is_empty() {
+        return query;
+    }
+    let admits =
+        |c: &Box<dyn Query>| (Occur::Must, Box::new(ConstScoreQuery::new(c.box_clone(), 0.0)) as Box<dyn Query>);
+    Box::new(BooleanQuery::new(std::iter::once((Occur::Must, query)).chain(conditions.iter().map(admits)).collect()))
+}
+
+/// The best documents of one segment so far.
+struct BestHere {
+    limit: usize,
+    kept: BinaryHeap<Reverse<Kept>>,
+}
+
+impl BestHere {
+    fn consider(&mut self, (tf, n_terms, chunk_ord): (Vec<u32>, u64, u64), weights: &Weights, top: &mut Top<'_>) {
+        let score = weights.score(&tf, n_terms);
+        if top.enter(score) {
+            self.kept.push(Reverse(Kept { score, chunk_ord: Reverse(chunk_ord), tf, n_terms }));
+            if self.kept.len() > self.limit {
+                self.kept.pop();
+            }
+        }
     }
 }
 
@@ -261,10 +306,14 @@ struct Reading {
 impl Reading {
     /// Nothing if none of the terms is in the segment.
     fn of(segment: &SegmentReader, fields: &Fields, terms: &[Term]) -> Result<Option<Reading>, TantivyError> {
-        let inverted = segment.inverted_index(fields.body)?;
+        let body = segment.inverted_index(fields.body)?;
+        let compounds = segment.inverted_index(fields.compounds)?;
         let postings = terms
             .iter()
-            .map(|term| inverted.read_postings(term, IndexRecordOption::WithFreqs))
+            .map(|term| match term.field() == fields.body {
+                true => body.read_postings(term, IndexRecordOption::WithFreqs),
+                false => compounds.read_postings(term, IndexRecordOption::WithFreqs),
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let Some(chunks) = segment.fast_fields().bytes(CHUNK)? else { return Ok(None) };
         if postings.iter().all(Option::is_none) {
@@ -274,7 +323,7 @@ impl Reading {
             postings,
             n_terms: segment.fast_fields().u64(N_TERMS)?,
             chunks,
-            average: inverted.total_num_tokens() as f64 / f64::from(segment.max_doc().max(1)),
+            average: body.total_num_tokens() as f64 / f64::from(segment.max_doc().max(1)),
         }))
     }
 

@@ -1,6 +1,6 @@
 //! Looking things up: statistics, candidates, and what is there at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cid::Cid;
@@ -24,7 +24,7 @@ pub struct Candidate {
     pub chunk: Cid,
     /// How often each of the terms occurs in it.
     pub tf: Vec<u32>,
-    /// How many terms it has.
+    /// How many words it has.
     pub n_terms: u64,
     /// Its score, by `core::retrieval::bm25`.
     pub score: u64,
@@ -67,7 +67,7 @@ impl Searcher {
         Ok(stats)
     }
 
-    /// Every term of a partition with the live documents that hold it, and the terms of all of them together. It reads
+    /// Every word of a partition with the live documents that hold it, and the words of all of them together. It reads
     /// the whole dictionary, so it is for summaries and not for questions.
     pub fn doc_freqs(&self, partition: Sensitivity) -> Result<(u64, BTreeMap<String, u64>), IndexError> {
         let view = self.view(partition);
@@ -88,8 +88,22 @@ impl Searcher {
         stats: &TermStats,
         limit: usize,
     ) -> Result<Vec<Candidate>, IndexError> {
+        self.candidates_with(partition, access, terms, &BTreeSet::new(), stats, limit)
+    }
+
+    /// As [`Searcher::candidates`], of the chunks that have every one of the `required` words somewhere: those of the
+    /// phrases of a question. Whether they follow each other has to be looked for in the text.
+    pub fn candidates_with(
+        &self,
+        partition: Sensitivity,
+        access: &Access,
+        terms: &[String],
+        required: &BTreeSet<&str>,
+        stats: &TermStats,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, IndexError> {
         stats.check(terms.len()).map_err(refused)?;
-        ranking::best(self.view(partition), access, terms, stats, limit.min(SEARCH_LIMIT_MAX))
+        ranking::best(self.view(partition), access, terms, required, stats, limit.min(SEARCH_LIMIT_MAX))
             .map_err(|source| IndexError::Read { partition, source })
     }
 

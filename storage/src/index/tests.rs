@@ -10,7 +10,7 @@ use cid::Cid;
 use plumb_core::boundary::{Access, Sensitivity};
 use plumb_core::content::Chunk;
 use plumb_core::knowledge::KnowledgeUnit;
-use plumb_core::retrieval::{TermStats, bm25, body_of, terms};
+use plumb_core::retrieval::{TermStats, bm25, body_of, is_word, terms};
 
 use super::{Candidate, IndexOptions, TextIndex};
 use crate::fixture::{change, chunk, scratch, unit};
@@ -36,7 +36,7 @@ struct Body {
 impl Body {
     fn of(text: &str) -> Body {
         let terms = terms(text);
-        let n_terms = terms.len() as u64;
+        let n_terms = terms.iter().filter(|term| is_word(term)).count() as u64;
         let mut frequencies = BTreeMap::new();
         terms.into_iter().for_each(|term| *frequencies.entry(term).or_default() += 1);
         Body { frequencies, n_terms }

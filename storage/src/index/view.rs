@@ -69,10 +69,10 @@ impl View {
         if let Some(known) = self.doc_freqs.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
             return Ok(*known);
         }
-        let tantivy_term = self.fields.body_term(term);
+        let tantivy_term = self.fields.text_term(term);
         let mut count = 0;
         for segment in self.searcher.segment_readers() {
-            let inverted = segment.inverted_index(self.fields.body)?;
+            let inverted = segment.inverted_index(tantivy_term.field())?;
             let Some(info) = inverted.get_term_info(&tantivy_term)? else { continue };
             count += match segment.alive_bitset() {
                 None => u64::from(info.doc_freq),
@@ -91,7 +91,7 @@ impl View {
         Ok(count)
     }
 
-    /// Every term, with the live documents that hold it. It goes over the whole dictionary.
+    /// Every word, with the live documents that hold it. It goes over the whole dictionary.
     pub(super) fn doc_freqs(&self) -> Result<BTreeMap<String, u64>, TantivyError> {
         let mut counts = BTreeMap::new();
         for segment in self.searcher.segment_readers() {

@@ -7,7 +7,7 @@ use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Chunk, ChunkTag, Fingerprint, RawBlock, SourceRecord, SourceTag};
 use plumb_core::identity::{SecretKey, Signed};
 use plumb_core::measure::Duration as Span;
-use plumb_core::retrieval::{CollectionSummary, Query, TermStats, body_of, terms};
+use plumb_core::retrieval::{CollectionSummary, Query, TermStats, body_of, is_word, terms};
 use plumb_federation::wire::blocks::{Blocks, BlocksRequest, BlocksResponse};
 use plumb_federation::wire::search::{Hit, SearchRequest, SearchResponse};
 
@@ -125,7 +125,7 @@ impl Library {
         let mut doc_freq: BTreeMap<String, u64> = BTreeMap::new();
         for (chunk, _, _) in &self.documents {
             let all = terms(&body_of(chunk));
-            n_terms += all.len() as u64;
+            n_terms += all.iter().filter(|term| is_word(term)).count() as u64;
             let distinct: std::collections::BTreeSet<String> = all.into_iter().collect();
             distinct.into_iter().for_each(|term| *doc_freq.entry(term).or_default() += 1);
         }

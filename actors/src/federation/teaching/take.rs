@@ -140,7 +140,7 @@ fn decide(premises: &Premises, certificate: &Signed<Certificate>, offer: &Offer)
 /// What the neighbours of a text make of it: those that a requester may read, for a reply; or all that this node holds,
 /// for what it does itself.
 fn compare(premises: &Premises, requester: Option<&Requester>, offer: &Offer, text: &str) -> Result<Reply, NodeError> {
-    let query = Query::new(&text.chars().take(plumb_core::retrieval::QUERY_BYTES_MAX / 4).collect::<String>());
+    let query = Query::of_text(&text.chars().take(plumb_core::retrieval::QUERY_BYTES_MAX / 4).collect::<String>());
     let mut neighbours: Vec<(Cid, String)> = Vec::new();
     if let Some(requester) = requester {
         let stats = local_stats(premises, requester, &query)?;

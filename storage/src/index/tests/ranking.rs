@@ -24,7 +24,15 @@ impl Dice {
     /// A text of words `w0`, `w1`, …, of which each is about half as frequent as the one before.
     fn text(&mut self, n_words: u64) -> String {
         let word = |dice: &mut Dice| format!("w{}", dice.below(1 << 10).leading_zeros() - 54);
-        (0..n_words).map(|_| word(self)).collect::<Vec<_>>().join(" ")
+        let mut text = String::new();
+        for _ in 0..n_words {
+            let word = word(self);
+            // Some words are joined to a compound.
+            let joint = if self.below(8) == 0 { "-" } else { " " };
+            text.push_str(&word);
+            text.push_str(joint);
+        }
+        text
     }
 }
 
@@ -160,8 +168,11 @@ fn pruning_loses_nothing() {
     ];
     for round in 0..40 {
         let n = 1 + dice.below(4);
-        let query: Vec<String> =
+        let mut query: Vec<String> =
             (0..n).map(|_| format!("w{}", dice.below(11))).collect::<BTreeSet<_>>().into_iter().collect();
+        if round % 4 == 3 {
+            query.push(format!("=w{}-w{}", dice.below(4), dice.below(4)));
+        }
         let mut stats = searcher.stats(&[Sensitivity::Restricted], &query).unwrap();
         assert_eq!(stats, world.stats(&[Sensitivity::Restricted], &query));
         if round % 3 == 1 {
@@ -226,4 +237,25 @@ fn impossible_statistics_and_empty_questions_are_taken_as_such() {
     assert!(search(&query, &TermStats { n_docs: 1, n_terms: 1, doc_freq: vec![9] }, 5).is_err());
     let none = Access::Part(Clause::default());
     assert_eq!(searcher.candidates(Sensitivity::Public, &none, &query, &stats, 5).unwrap(), []);
+}
+
+/// A phrase asks for chunks that have all of its words; the order is looked for in the text.
+#[test]
+fn required_words_are_in_every_candidate() {
+    let mut world = World::new();
+    let both = world.add(Sensitivity::Public, TEAMS[0], None, "the valve of safety");
+    world.add(Sensitivity::Public, TEAMS[0], None, "a valve, a valve, a valve");
+    world.add(Sensitivity::Public, TEAMS[0], None, "safety at work");
+    world.flush();
+    let query = words("safety valve");
+    let searcher = world.index().searcher();
+    let stats = searcher.stats(&[Sensitivity::Public], &query).unwrap();
+    let required = query.iter().map(String::as_str).collect();
+    for access in [
+        Access::Whole,
+        Access::Part(Clause { departments: [entity("department-operations")].into(), ..Clause::default() }),
+    ] {
+        let found = searcher.candidates_with(Sensitivity::Public, &access, &query, &required, &stats, 10).unwrap();
+        assert_eq!(found.iter().map(|c| c.chunk).collect::<Vec<_>>(), [both]);
+    }
 }
