@@ -18,6 +18,7 @@
 //! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
 //! | [`boundary`] | sensitivity detection, who may read what |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
+//! | [`vector`] | quantised vectors and the model that made them, exact nearest neighbours |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
 //! | [`gravity`] | what independent corroboration lets rise |
@@ -54,4 +55,5 @@ pub mod notice;
 pub mod propagation;
 pub mod retrieval;
 pub mod trust;
+pub mod vector;
 pub mod verification;
