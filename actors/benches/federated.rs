@@ -6,23 +6,22 @@
 //! Rounds are interleaved, so that whatever else the machine does falls on both sides. All nodes share this machine's
 //! cores, which a federation does not: the ratio is an upper bound.
 
-use std::path::{Path, PathBuf};
+#[path = "shared/node.rs"]
+mod node;
+
 use std::time::{Duration, Instant};
 
-use plumb_actors::federation::{AwaitPeers, ConnectPeer, ListPeers, SearchPolicy};
-use plumb_actors::ingestion::{IngestSources, Intake, JobState, ShowJob};
-use plumb_actors::retrieval::AssembleContext;
-use plumb_actors::{Caller, Node, NodeOptions, Person};
-use plumb_core::boundary::{DepartmentPolicy, Sensitivity};
-use plumb_core::identity::{EntityId, SecretKey};
-use plumb_core::measure::{Duration as Span, Timestamp};
-use plumb_core::trust::{VALIDITY_DEFAULT, certify};
+use node::{DEADLINE, at, data, ingest, question, start};
+use plumb_actors::Node;
+use plumb_actors::federation::{AwaitPeers, ConnectPeer, ListPeers};
+use plumb_actors::ingestion::Intake;
+use plumb_core::boundary::Sensitivity;
+use plumb_core::identity::SecretKey;
 use plumb_federation::driver::{Network, NetworkEvent, NetworkHandle, Options, Protocol};
 
 const N_PEERS: usize = 5;
 const N_QUESTIONS: usize = 40;
 const ROUND_TRIPS: usize = 200;
-const DEADLINE: Span = Span::seconds(300);
 
 #[actix::main]
 async fn main() {
@@ -35,7 +34,7 @@ async fn main() {
     let homes: Vec<tempfile::TempDir> = (0..=N_PEERS).map(|_| tempfile::tempdir().expect("a temporary home")).collect();
     let mut nodes = Vec::new();
     for (n, home) in (0u8..).zip(&homes) {
-        nodes.push(start(home.path(), n).await);
+        nodes.push(start(home.path(), n, Some(Options::default())).await);
     }
     let (asker, peers) = nodes.split_first().expect("there are six");
     let lines: Vec<String> = std::fs::read_to_string(data.join("scifact/corpus.jsonl"))
@@ -45,7 +44,9 @@ async fn main() {
         .collect();
     for (n, peer) in peers.iter().enumerate() {
         let part: Vec<&str> = lines.iter().skip(n).step_by(N_PEERS).map(String::as_str).collect();
-        ingest(peer, &part.join("\n")).await;
+        let corpus =
+            Intake::Inline { name: "corpus.jsonl".to_string(), declared: None, bytes: part.join("\n").into_bytes() };
+        ingest(peer, corpus, Sensitivity::Internal).await;
         let view = peer.federation.ask(ListPeers, DEADLINE).await.expect("the peer has a network");
         let address = view.listening.iter().find(|a| a.contains("/tcp/")).expect("it listens on TCP").clone();
         asker.federation.ask(ConnectPeer { address }, DEADLINE).await.expect("the peer can be dialled");
@@ -83,8 +84,7 @@ async fn main() {
     );
     println!("| what | federated | slowest peer alone and one round trip | ratio |\n| --- | --- | --- | --- |");
     for percent in [50, 95] {
-        let at = |sorted: &[Duration]| sorted[(sorted.len() * percent).div_ceil(100).saturating_sub(1)];
-        let (ours, theirs) = (at(&federated), at(&slowest));
+        let (ours, theirs) = (at(&federated, percent), at(&slowest, percent));
         let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
         println!("| search over {N_PEERS} peers, top 10, p{percent} | {ours:.2?} | {theirs:.2?} | {ratio:.2} |");
     }
@@ -93,74 +93,9 @@ async fn main() {
     }
 }
 
-fn data() -> PathBuf {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let data = std::env::var_os("PLUMB_DATA").map_or_else(default, PathBuf::from);
-    if !data.join("scifact/corpus.jsonl").exists() {
-        eprintln!("no scifact/corpus.jsonl below {}; set PLUMB_DATA to the folder of test collections", data.display());
-        std::process::exit(1);
-    }
-    data
-}
-
-fn caller() -> Caller {
-    Caller { person: "person-operator".parse().expect("a person's name"), operator: true }
-}
-
-/// A node of one organisation, with a network on loopback.
-async fn start(home: &Path, n: u8) -> Node {
-    let (root, key) = (SecretKey::from_seed([200; 32]), SecretKey::from_seed([n + 1; 32]));
-    let department: EntityId = format!("department-bench-{n}").parse().expect("a department's name");
-    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).expect("after 1970");
-    let now = Timestamp(i64::try_from(since.as_millis()).expect("a date that fits"));
-    let certificate =
-        certify(&root, "Bench", key.public(), department.clone(), now, VALIDITY_DEFAULT).expect("a certificate");
-    let options = NodeOptions {
-        home: home.to_path_buf(),
-        key,
-        certificate,
-        people: vec![Person { id: caller().person, teams: vec![], departments: vec![department] }],
-        policy: DepartmentPolicy::default(),
-        network: Some(Options::default()),
-        source_bytes_max: 64 << 20,
-        search: SearchPolicy::default(),
-        sync: plumb_actors::federation::SyncMode::QueryOnly,
-        sync_every: plumb_core::propagation::CYCLE,
-    };
-    Node::start(options).await.expect("a node in an empty home")
-}
-
-async fn ingest(node: &Node, jsonl: &str) {
-    let ask = IngestSources {
-        caller: caller(),
-        intake: vec![Intake::Inline {
-            name: "corpus.jsonl".to_string(),
-            declared: None,
-            bytes: jsonl.as_bytes().to_vec(),
-        }],
-        scope: None,
-        sensitivity: Some(Sensitivity::Internal),
-        adapter: None,
-        dry_run: false,
-    };
-    let mut job = node.ingestion.ask(ask, DEADLINE).await.expect("the corpus is taken in");
-    while job.state == JobState::Running {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        job = node.ingestion.ask(ShowJob { caller: caller(), id: job.id }, DEADLINE).await.expect("the job");
-    }
-    assert_eq!(job.state, JobState::Done, "{job:?}");
-}
-
-async fn search(node: &Node, question: &str, peers: bool) -> Duration {
+async fn search(node: &Node, text: &str, peers: bool) -> Duration {
     let begin = Instant::now();
-    let ask = AssembleContext {
-        caller: caller(),
-        query: question.to_string(),
-        k: 10,
-        peers: peers.into(),
-        deadline: Span::seconds(20),
-    };
-    let found = node.retrieval.ask(ask, DEADLINE).await.expect("a search");
+    let found = node.retrieval.ask(question(text, peers), DEADLINE).await.expect("a search");
     let took = begin.elapsed();
     assert!(found.coverage.complete, "{:?}", found.coverage);
     took

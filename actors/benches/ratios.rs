@@ -4,20 +4,23 @@
 //! whatever else the machine does falls on both sides. The documents are those of `PLUMB_DATA` (default: `../shared/data`
 //! beside the workspace); without them there is nothing to measure, and it says so.
 
+#[path = "shared/node.rs"]
+mod node;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plumb_actors::ingestion::{IngestSources, Intake, JobState, ShowJob};
-use plumb_actors::retrieval::AssembleContext;
-use plumb_actors::{Caller, Node, NodeOptions, Person};
-use plumb_core::boundary::{DepartmentPolicy, Sensitivity};
+use node::{DEADLINE, at, data, question, start};
+use plumb_actors::Node;
+use plumb_actors::ingestion::Intake;
+use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Fingerprint, RawBlock, SourceRecord, SourceTag, chunks_of};
 use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, Knowledge, SealedBundle, SourceStatus, seal, verify};
 use plumb_core::grounding::{Evidence, compose};
-use plumb_core::identity::{EntityId, SecretKey};
+use plumb_core::identity::SecretKey;
 use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
-use plumb_core::measure::{Duration as Span, Timestamp};
+use plumb_core::measure::Timestamp;
 use plumb_core::retrieval::{Query, TermStats, body_of};
 use plumb_core::trust::{Roots, VALIDITY_DEFAULT, certify};
 use sha2::{Digest, Sha256};
@@ -28,7 +31,6 @@ use tantivy::{Index, IndexWriter, TantivyDocument, Term};
 
 const ROUNDS: usize = 3;
 const VERIFY_ROUNDS: usize = 200;
-const DEADLINE: Span = Span::seconds(300);
 
 #[actix::main]
 async fn main() {
@@ -44,16 +46,6 @@ async fn main() {
     verify_bundle();
 }
 
-fn data() -> PathBuf {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let data = std::env::var_os("PLUMB_DATA").map_or_else(default, PathBuf::from);
-    if !data.join("scifact/corpus.jsonl").exists() {
-        eprintln!("no scifact/corpus.jsonl below {}; set PLUMB_DATA to the folder of test collections", data.display());
-        std::process::exit(1);
-    }
-    data
-}
-
 fn cpu() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|l| l.strip_prefix("model name")).unwrap_or("unknown processor");
@@ -63,10 +55,6 @@ fn cpu() -> String {
 fn median<T: Copy + Ord>(values: &mut [T]) -> T {
     values.sort_unstable();
     values[values.len() / 2]
-}
-
-fn at(sorted: &[Duration], percent: usize) -> Duration {
-    sorted[(sorted.len() * percent).div_ceil(100).saturating_sub(1)]
 }
 
 fn row(what: &str, node: Duration, baseline: Duration) {
@@ -123,49 +111,6 @@ fn plain_ingest(corpus: &Path, home: &Path) -> (Index, tantivy::schema::Field) {
     (index, body)
 }
 
-fn person() -> EntityId {
-    "person-operator".parse().expect("a person's name")
-}
-
-async fn start(home: &Path) -> Node {
-    let (root, key) = (SecretKey::from_seed([1; 32]), SecretKey::from_seed([2; 32]));
-    let department: EntityId = "department-bench".parse().expect("a department's name");
-    let now = Timestamp(1_800_000_000_000);
-    let certificate =
-        certify(&root, "Bench", key.public(), department.clone(), now, VALIDITY_DEFAULT).expect("a certificate");
-    let options = NodeOptions {
-        home: home.to_path_buf(),
-        key,
-        certificate,
-        people: vec![Person { id: person(), teams: vec![], departments: vec![department] }],
-        policy: DepartmentPolicy::default(),
-        network: None,
-        source_bytes_max: 64 << 20,
-        search: plumb_actors::federation::SearchPolicy::default(),
-        sync: plumb_actors::federation::SyncMode::QueryOnly,
-        sync_every: plumb_core::propagation::CYCLE,
-    };
-    Node::start(options).await.expect("a node in an empty home")
-}
-
-async fn node_ingest(node: &Node, corpus: &Path) {
-    let caller = Caller { person: person(), operator: true };
-    let ask = IngestSources {
-        caller: caller.clone(),
-        intake: vec![Intake::Path(corpus.to_path_buf())],
-        scope: None,
-        sensitivity: Some(Sensitivity::Public),
-        adapter: None,
-        dry_run: false,
-    };
-    let mut job = node.ingestion.ask(ask, DEADLINE).await.expect("a job");
-    while job.state == JobState::Running {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        job = node.ingestion.ask(ShowJob { caller: caller.clone(), id: job.id }, DEADLINE).await.expect("the job");
-    }
-    assert_eq!(job.state, JobState::Done, "{job:?}");
-}
-
 async fn ingest_and_search(data: &Path) {
     let corpus = data.join("scifact/corpus.jsonl");
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -175,9 +120,9 @@ async fn ingest_and_search(data: &Path) {
         let begin = Instant::now();
         let plain = plain_ingest(&corpus, plain_home.path());
         theirs.push(begin.elapsed());
-        let node = start(node_home.path()).await;
+        let node = start(node_home.path(), 0, None).await;
         let begin = Instant::now();
-        node_ingest(&node, &corpus).await;
+        node::ingest(&node, Intake::Path(corpus.clone()), Sensitivity::Public).await;
         ours.push(begin.elapsed());
         if let Some((node, ..)) = last.replace((node, plain, node_home, plain_home)) {
             let node: Node = node;
@@ -214,14 +159,7 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
             }
             let plain = begin.elapsed();
             let begin = Instant::now();
-            let ask = AssembleContext {
-                caller: Caller { person: person(), operator: true },
-                query: claim.clone(),
-                k: 10,
-                peers: false.into(),
-                deadline: Span::seconds(1),
-            };
-            node.retrieval.ask(ask, DEADLINE).await.expect("a search");
+            node.retrieval.ask(question(claim, false), DEADLINE).await.expect("a search");
             let whole = begin.elapsed();
             // The first round warms both sides.
             if round > 0 {

@@ -46,6 +46,7 @@ pub use messages::*;
 pub use teaching::{ListTeachings, ResolveTeaching, SendTeachings, SentView, SyncMode, Teach, TeachingView};
 
 pub(crate) use desk::Desk;
+pub(crate) use receipts::{Owed, put_owed};
 
 /// How long one exchange of a teaching may take.
 const EXCHANGE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -176,19 +177,12 @@ impl Handler<RootsMoved> for Federation {
     }
 }
 
-impl Handler<OweReceipts> for Federation {
-    type Result = ResponseFuture<Result<Vec<cid::Cid>, NodeError>>;
+impl Handler<SendReceipts> for Federation {
+    type Result = Result<(), NodeError>;
 
-    fn handle(&mut self, owed: OweReceipts, ctx: &mut Context<Self>) -> Self::Result {
-        let (premises, me) = (self.premises.clone(), ctx.address());
-        Box::pin(async move {
-            let signed = blocking(move || receipts::owe(&premises, &owed)).await?;
-            // A mailbox that is full loses nothing: what is owed is sent again when its giver is admitted.
-            for (giver, _) in &signed {
-                let _ = me.try_send(Turn::SendReceipts(*giver));
-            }
-            Ok(signed.into_iter().map(|(_, receipt)| receipt).collect())
-        })
+    fn handle(&mut self, ask: SendReceipts, ctx: &mut Context<Self>) -> Self::Result {
+        ask.givers.into_iter().for_each(|giver| self.turn(Turn::SendReceipts(giver), ctx));
+        Ok(())
     }
 }
 

@@ -18,11 +18,11 @@ use plumb_storage::{Change, Records, StorageError};
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, LogGrew, OweReceipts};
+use crate::federation::{Federation, LogGrew, Owed, SendReceipts, put_owed};
 use crate::kept::{self, Appended, SavedAnswer};
 use crate::premises::{Premises, blocking};
 use crate::retrieval::{AssembleContext, Found, Retrieval};
-use crate::verification::unseal;
+use crate::verification::unseal_after;
 
 pub use messages::*;
 pub(crate) use saved::may_read as may_read_answer;
@@ -76,18 +76,14 @@ impl Handler<AnswerQuestion> for Grounding {
             })
             .await?;
             if let Some(kept) = &bundle {
-                federation.ask(LogGrew, crate::DEADLINE).await?;
-                if !kept.foreign.is_empty() {
-                    federation
-                        .ask(
-                            OweReceipts {
-                                bundle: kept.bundle,
-                                sources: kept.foreign.clone(),
-                                may_share: kept.may_share,
-                            },
-                            crate::DEADLINE,
-                        )
-                        .await?;
+                // Both are told again whenever the bridge looks at the store; that it is busy loses nothing.
+                for told in [
+                    federation.ask(LogGrew, crate::DEADLINE).await,
+                    federation.ask(SendReceipts { givers: kept.givers.clone() }, crate::DEADLINE).await,
+                ] {
+                    if let Err(error) = told {
+                        tracing::debug!(%error, "the bridge hears of a saved answer later");
+                    }
                 }
             }
             let cited: std::collections::BTreeSet<String> =
@@ -98,12 +94,11 @@ impl Handler<AnswerQuestion> for Grounding {
     }
 }
 
-/// A bundle that was kept, and the sources in it that others published.
+/// A bundle that was kept.
 struct Kept {
     bundle: cid::Cid,
-    foreign: Vec<(cid::Cid, NodeId)>,
-    /// Whether all of it is public.
-    may_share: bool,
+    /// Who is owed a receipt for evidence in it.
+    givers: Vec<NodeId>,
 }
 
 /// Seals an answer and keeps it: blocks, lineage, log entry and audit event in one transaction.
@@ -129,6 +124,9 @@ fn keep(
     )?;
     let matter = Matter::of(&sealed.bundle, &sealed.blocks)?;
     let (bundle, entry) = (sealed.bundle, LogEntry::Bundle { cid: sealed.bundle }.encode());
+    let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
+    let may_share = label == plumb_core::boundary::Sensitivity::Public;
+    let owed = Owed { bundle, sources: foreign_sources(premises, found), may_share };
     append(premises, now, std::slice::from_ref(&entry), |appended| {
         // The entry names the bundle, and the file proves the entry: so the seal is made last.
         let checkpoint = appended.head.state.checkpoint.clone();
@@ -142,12 +140,11 @@ fn keep(
         }
         kept::put_answer(&mut change, &row);
         kept::put_matter(&mut change, &bundle, &matter);
+        put_owed(premises, &mut change, &owed)?;
         Ok(change)
     })?;
-    unseal(premises, found.evidence.iter().map(|e| &e.chunk.source))?;
-    let label = answer.sensitivity.max(plumb_core::boundary::strictest(found.evidence.iter().map(|e| e.sensitivity)));
-    let may_share = label == plumb_core::boundary::Sensitivity::Public;
-    Ok(Kept { bundle, foreign: foreign_sources(premises, found), may_share })
+    unseal_after(premises, found.evidence.iter().map(|e| &e.chunk.source));
+    Ok(Kept { bundle, givers: owed.sources.into_iter().map(|(_, giver)| giver).collect() })
 }
 
 /// The row of an answer that is kept.

@@ -34,18 +34,19 @@ pub(crate) use logs::{
     plan_append, put_append,
 };
 pub(crate) use notices::{
-    Facts, KeptNotice, Obligation, RefusedNotice, all_holders, bar, forget_refused, holders, is_barred, notice,
+    Facts, KeptNotice, Obligation, RefusedNotice, all_holders, bar, forget_refused, holders, holds, is_barred, notice,
     notice_key, notices, obligation, obligations, open_obligations, put_notice, put_obligation, put_receipt,
     put_refused, refused, refused_notices, remark_obligation, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sealed::{
-    SealedAt, is_own_sealed, laid_up, lay_up, opens, own_sealed, put_held, put_own_sealed, take_down,
+    SealedAt, forget_lock, is_held, laid_up, lay_up, left_sealed, opens, own_sealed, put_held, put_own_sealed,
+    sealed_at, take_down,
 };
 pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
 pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
 pub(crate) use teachings::{
-    Offered, Received, Sent, Standing, offered_teachings, put_offered, put_received, put_sent, received_teaching,
-    received_teachings, sent_teaching, sent_to,
+    Offered, Received, Sent, Standing, n_waiting, offered_teachings, put_offered, put_received, put_sent,
+    received_teaching, received_teachings, sent_teaching, sent_to,
 };
 pub(crate) use tree::{Tree, complete_trees, index_of};
 pub(crate) use trust::{delete_pin, put_decision, put_pin, put_position, put_revocation, put_rotation, roots};

@@ -32,7 +32,7 @@ pub(crate) use closure::claims_of;
 pub use events::*;
 pub use messages::*;
 pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
-pub(crate) use sealed::{owe_newcomer, take_down, take_sealed, unseal};
+pub(crate) use sealed::{owe_newcomer, take_down, take_sealed, unseal, unseal_after, unseal_left};
 pub(crate) use statements::settle_own;
 pub use statements::{Statement, Taken};
 pub(crate) use world::rematch;
@@ -135,8 +135,10 @@ impl Handler<ApplyNotice> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             let (acknowledgement, passes_on) = blocking(move || {
-                let kept = apply::apply_arrived(&premises, &ask.notice, ask.certificate.as_deref(), ask.place)?;
-                let passes_on = !kept::obligations(&premises.store, &ask.notice.cid())?.is_empty();
+                let ApplyNotice { notice, certificate, place, is_open } = &ask;
+                let is_news = kept::notice(&premises.store, &notice.cid())?.is_none();
+                let kept = apply::apply_arrived(&premises, notice, certificate.as_deref(), *place, *is_open)?;
+                let passes_on = is_news && !kept::obligations(&premises.store, &notice.cid())?.is_empty();
                 Ok((acknowledge(&premises, &ask.notice.cid(), &kept)?, passes_on))
             })
             .await?;
@@ -177,7 +179,8 @@ impl Handler<NoteReceipt> for Verification {
     }
 }
 
-/// Keeps a receipt. A notice that already stands against what it names is owed at once. Returns whether one is.
+/// Keeps a receipt for what is known here. A notice that already stands against it is owed at once. Returns whether one
+/// is.
 fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeError> {
     let receipt = ask.receipt.value();
     if *ask.receipt.signer() != receipt.importer || receipt.from != premises.node() {
@@ -185,19 +188,34 @@ fn note_receipt(premises: &Premises, ask: &NoteReceipt) -> Result<bool, NodeErro
             "a receipt is signed by its importer and made out to whoever gave the evidence".into(),
         ));
     }
+    if receipt.importer != ask.by {
+        return Err(NodeError::Denied("an importer hands over its receipts itself".into()));
+    }
     if receipt.sources.is_empty() || receipt.sources.len() > plumb_core::notice::RECEIPT_SOURCES_MAX {
         return Err(NodeError::Invalid("a receipt names some sources, and not too many".into()));
+    }
+    // A notice that is applied beside this would find no holder yet, and be missed here.
+    let _guard = premises.ingest_lock();
+    let mut known = Vec::new();
+    for source in &receipt.sources {
+        // Nothing is owed on what this node never had.
+        if kept::is_held(&premises.store, source)? && !kept::holds(&premises.store, source, &receipt.importer)? {
+            known.push(*source);
+        }
+    }
+    if known.is_empty() {
+        return Ok(false);
     }
     let mut change = Change::new(premises.event(
         &receipt.importer.to_string(),
         "receipt.note",
         receipt.bundle,
         "ok",
-        format!("holds {} sources", receipt.sources.len()),
+        format!("holds {} sources", known.len()),
     ));
-    kept::put_receipt(&mut change, &ask.receipt);
+    kept::put_receipt(&mut change, &ask.receipt, &known);
     let mut owes = false;
-    for source in &receipt.sources {
+    for source in &known {
         for standing in kept::standing_on(&premises.store, source)?.into_iter().filter(|s| !s.is_local) {
             if kept::obligation(&premises.store, &standing.notice, &receipt.importer)?.is_none() {
                 let obligation = Obligation::opened(premises.now());

@@ -132,6 +132,11 @@ pub fn may_become_active(
     }
 }
 
+/// The strictest label that narrowings at home give.
+pub fn narrowed_to<'a>(standing: impl IntoIterator<Item = &'a Standing>) -> Option<Sensitivity> {
+    standing.into_iter().filter(|s| s.effect == Effect::Narrow).filter_map(|s| s.audience).max()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -82,6 +82,8 @@ keyspaces! {
     Settings = 21, "settings";
     /// People and programs that may ask: accounts and token hashes.
     Accounts = 22, "accounts";
+    /// Sealed notices of others that nothing here opens yet, and what is held that would open one.
+    Sealed = 23, "sealed";
 }
 
 impl Keyspace {
@@ -143,6 +145,7 @@ mod tests {
                 (20, "imports"),
                 (21, "settings"),
                 (22, "accounts"),
+                (23, "sealed"),
             ]
         );
     }

@@ -21,6 +21,25 @@ fn scratch() -> TempDir {
     TempDir::new().unwrap()
 }
 
+/// Two organisations that trust each other, with a node of each that is not running.
+struct Neighbours {
+    northwater: Organisation,
+    halden: Organisation,
+    operations: Home,
+    hydrology: Home,
+}
+
+impl Neighbours {
+    fn found(at: &Path) -> Neighbours {
+        let (northwater, halden) = (Organisation::found(at, "Northwater"), Organisation::found(at, "Halden"));
+        let operations = northwater.node(at, "operations", "person-operator");
+        let hydrology = halden.node(at, "hydrology", "person-operator");
+        operations.trust(&halden);
+        hydrology.trust(&northwater);
+        Neighbours { northwater, halden, operations, hydrology }
+    }
+}
+
 /// A home of `org` in a folder of its own, so that two nodes of one department can be told apart.
 fn apart(scratch: &Path, place: &str, org: &Organisation, department: &str, terms: &[&str]) -> Home {
     let folder = scratch.join(place);
@@ -92,13 +111,9 @@ fn copy_of(root: &Path, to: &Path) -> PathBuf {
 fn a_rotation_is_followed_by_peers_and_the_old_root_proves_nothing_new() {
     let scratch = scratch();
     let at = scratch.path();
-    let (northwater, halden) = (Organisation::found(at, "Northwater"), Organisation::found(at, "Halden"));
-    let operations = northwater.node(at, "operations", "person-operator");
+    let Neighbours { northwater, halden, operations, hydrology } = Neighbours::found(at);
     let laboratory = northwater.node(at, "laboratory", "person-operator");
-    let hydrology = halden.node(at, "hydrology", "person-operator");
-    operations.trust(&halden);
     laboratory.trust(&halden);
-    hydrology.trust(&northwater);
     publish(&operations, "pump.md");
     let operations = RunningNode::start(&operations, &[]);
     let laboratory = RunningNode::start(&laboratory, &[&operations]);
@@ -198,13 +213,9 @@ fn two_rotations_of_one_root_are_shown_and_not_followed_until_somebody_decides()
 fn a_revoked_node_is_refused_and_what_it_logged_before_stands() {
     let scratch = scratch();
     let at = scratch.path();
-    let (northwater, halden) = (Organisation::found(at, "Northwater"), Organisation::found(at, "Halden"));
-    let operations = northwater.node(at, "operations", "person-operator");
+    let Neighbours { northwater, halden, operations, hydrology } = Neighbours::found(at);
     let laboratory = northwater.node(at, "laboratory", "person-operator");
-    let hydrology = halden.node(at, "hydrology", "person-operator");
-    operations.trust(&halden);
     laboratory.trust(&halden);
-    hydrology.trust(&northwater);
     publish(&laboratory, "pump.md");
     let (early, _) = bundle(&laboratory, "early.car");
     let operations = RunningNode::start(&operations, &[]);
@@ -271,11 +282,7 @@ fn a_revoked_node_is_refused_and_what_it_logged_before_stands() {
 fn an_organisation_that_is_excluded_from_content_still_hears_what_becomes_of_what_it_holds() {
     let scratch = scratch();
     let at = scratch.path();
-    let (northwater, halden) = (Organisation::found(at, "Northwater"), Organisation::found(at, "Halden"));
-    let operations = northwater.node(at, "operations", "person-operator");
-    let hydrology = halden.node(at, "hydrology", "person-operator");
-    operations.trust(&halden);
-    hydrology.trust(&northwater);
+    let Neighbours { northwater, halden, operations, hydrology } = Neighbours::found(at);
     publish(&operations, "pump.md");
     let operations = RunningNode::start(&operations, &[]);
     let hydrology = RunningNode::start(&hydrology, &[&operations]);
@@ -342,11 +349,7 @@ fn an_organisation_that_is_excluded_from_content_still_hears_what_becomes_of_wha
 fn when_the_author_is_lost_its_successor_and_the_root_may_speak_and_a_colleague_may_not() {
     let scratch = scratch();
     let at = scratch.path();
-    let (northwater, halden) = (Organisation::found(at, "Northwater"), Organisation::found(at, "Halden"));
-    let author = northwater.node(at, "operations", "person-operator");
-    let hydrology = halden.node(at, "hydrology", "person-operator");
-    author.trust(&halden);
-    hydrology.trust(&northwater);
+    let Neighbours { northwater, halden, operations: author, hydrology } = Neighbours::found(at);
     publish(&author, "pump.md");
     let (file, source) = bundle(&author, "answer.car");
     let file = file.to_str().unwrap();

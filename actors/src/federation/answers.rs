@@ -264,7 +264,8 @@ async fn notice(
                 Err(_) => None,
             };
             let cid = notice.cid();
-            let apply = ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown };
+            let apply =
+                ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown, is_open: false };
             let applied = door.ask(apply, crate::DEADLINE).await;
             match &applied {
                 Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,
@@ -273,7 +274,7 @@ async fn notice(
             applied.map(NoticeResponse::Acknowledged)
         }
         NoticeRequest::Receipt(receipt) => {
-            let note = NoteReceipt { receipt: Box::new(receipt) };
+            let note = NoteReceipt { receipt: Box::new(receipt), by: by.value().node };
             door.ask(note, crate::DEADLINE).await.map(|()| NoticeResponse::Accepted)
         }
         NoticeRequest::Unknown(unknown) => {

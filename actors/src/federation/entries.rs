@@ -28,7 +28,7 @@ pub(super) async fn apply(
     for (entry, index) in entries.iter().zip(from..) {
         let place = Place::Logged { publisher, index };
         match LogEntry::decode(entry) {
-            Ok(LogEntry::Notice(notice)) => apply_notice(door, notice, &state.certificate, place).await?,
+            Ok(LogEntry::Notice(notice)) => apply_notice(door, notice, &state.certificate, place, true).await?,
             Ok(LogEntry::Sealed(sealed)) => {
                 let at = SealedAt { publisher, index };
                 apply_sealed(premises, door, at, sealed, &state.certificate).await?;
@@ -38,8 +38,18 @@ pub(super) async fn apply(
                 let Some(statement) = Statement::of(&entry) else { continue };
                 let is_located = take_up(door, &publisher, statement, place).await?;
                 if let (true, LogEntry::Rotation(rotation)) = (is_located, entry) {
-                    let before = earlier(premises, &publisher, from, entries, index).await?;
-                    look_again(premises, door, &publisher, &rotation.value().old, before, &state.certificate).await?;
+                    let old = rotation.value().old;
+                    let mut at = 0;
+                    while at < from {
+                        let page = stored(premises, &publisher, at, from).await?;
+                        if page.is_empty() {
+                            break;
+                        }
+                        look_again(premises, door, &old, &publisher, at, &page, &state.certificate).await?;
+                        at += page.len() as u64;
+                    }
+                    let before = &entries[..usize::try_from(index - from).unwrap_or(usize::MAX).min(entries.len())];
+                    look_again(premises, door, &old, &publisher, from, before, &state.certificate).await?;
                 }
             }
             Err(error) => tracing::debug!(%publisher, index, %error, "an entry that is not understood here"),
@@ -85,9 +95,11 @@ async fn apply_notice(
     notice: Signed<plumb_core::notice::Notice>,
     certificate: &Signed<Certificate>,
     place: Place,
+    is_open: bool,
 ) -> Result<(), NodeError> {
     let certificate = Some(Box::new(certificate.clone()));
-    match door.ask(ApplyNotice { notice: Box::new(notice), certificate, place }, crate::DEADLINE).await {
+    let ask = ApplyNotice { notice: Box::new(notice), certificate, place, is_open };
+    match door.ask(ask, crate::DEADLINE).await {
         Ok(_) => Ok(()),
         Err(NodeError::Denied(reason)) => {
             tracing::warn!(?place, reason, "a notice was not applied");
@@ -112,25 +124,19 @@ async fn apply_sealed(
     };
     let Some(notice) = taken else { return Ok(()) };
     let place = Place::Logged { publisher: at.publisher, index: at.index };
-    apply_notice(door, notice, certificate, place).await?;
+    apply_notice(door, notice, certificate, place, false).await?;
     let premises = premises.clone();
     blocking(move || take_down(&premises, at, &sealed)).await
 }
 
-/// The entries in front of one that has just come, those that are stored and those that came with it.
-async fn earlier(
-    premises: &Arc<Premises>,
-    publisher: &NodeId,
-    from: u64,
-    entries: &[Vec<u8>],
-    index: u64,
-) -> Result<Vec<Vec<u8>>, NodeError> {
-    let n_stored = usize::try_from(from).unwrap_or(usize::MAX);
-    let n_new = usize::try_from(index - from).unwrap_or(usize::MAX);
-    let (store, publisher) = (premises.clone(), *publisher);
-    let mut all = blocking(move || Ok(kept::entries(&store.store, &store.node(), &publisher, 0, n_stored)?)).await?;
-    all.extend(entries.iter().take(n_new).cloned());
-    Ok(all)
+/// Entries that are looked at again together.
+const PAGE: u64 = 256;
+
+/// A page of the stored entries in front of `end`.
+async fn stored(premises: &Arc<Premises>, publisher: &NodeId, at: u64, end: u64) -> Result<Vec<Vec<u8>>, NodeError> {
+    let n = usize::try_from((end - at).min(PAGE)).unwrap_or(usize::MAX);
+    let (premises, publisher) = (premises.clone(), *publisher);
+    blocking(move || Ok(kept::entries(&premises.store, &premises.node(), &publisher, at, n)?)).await
 }
 
 /// The rotation of a root was known from elsewhere before it was known where this log has it. What the root signed and
@@ -138,16 +144,17 @@ async fn earlier(
 async fn look_again(
     premises: &Arc<Premises>,
     door: &Door<Verification>,
-    publisher: &NodeId,
     old: &PublicKey,
-    entries: Vec<Vec<u8>>,
+    publisher: &NodeId,
+    from: u64,
+    entries: &[Vec<u8>],
     certificate: &Signed<Certificate>,
 ) -> Result<(), NodeError> {
-    for (entry, index) in entries.iter().zip(0..) {
+    for (entry, index) in entries.iter().zip(from..) {
         let place = Place::Logged { publisher: *publisher, index };
         match LogEntry::decode(entry) {
             Ok(LogEntry::Notice(notice)) if notice.signer() == old => {
-                apply_notice(door, notice, certificate, place).await?;
+                apply_notice(door, notice, certificate, place, true).await?;
             }
             Ok(LogEntry::Sealed(sealed)) => {
                 let at = SealedAt { publisher: *publisher, index };

@@ -102,6 +102,7 @@ impl Live {
     ) -> Result<Live, NodeError> {
         // A former life may have ended in the middle of it.
         own_log::settle(premises)?;
+        crate::verification::unseal_left(premises)?;
         let heads = kept::log_heads(&premises.store, &premises.node())?;
         let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
         let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {

@@ -261,16 +261,12 @@ pub(crate) struct RootsMoved;
 #[rtype(result = "Result<(), NodeError>")]
 pub(crate) struct LogGrew;
 
-/// Evidence of others is held here now: sign receipts and send them, now or when its giver is there.
+/// Receipts were signed for these givers: send them to whoever of them is there. The others get theirs when they come.
 #[derive(Clone, Debug, actix::Message)]
-#[rtype(result = "Result<Vec<cid::Cid>, NodeError>")]
-pub(crate) struct OweReceipts {
-    /// The bundle with which it came.
-    pub bundle: cid::Cid,
-    /// Sources, each with who gave it.
-    pub sources: Vec<(cid::Cid, plumb_core::identity::NodeId)>,
-    /// Whether they may be passed on: what is public may.
-    pub may_share: bool,
+#[rtype(result = "Result<(), NodeError>")]
+pub(crate) struct SendReceipts {
+    /// Who gave evidence.
+    pub givers: Vec<plumb_core::identity::NodeId>,
 }
 
 /// Asks the peers.

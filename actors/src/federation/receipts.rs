@@ -9,16 +9,27 @@ use plumb_core::identity::{NodeId, Signed};
 use plumb_core::notice::{RECEIPT_SOURCES_MAX, Receipt, ReceiptTag};
 use plumb_storage::{Change, Keyspace, Records, RecordsExt};
 
-use super::OweReceipts;
 use crate::error::NodeError;
 use crate::premises::Premises;
+
+/// What receipts are to be signed for.
+#[derive(Clone, Debug)]
+pub(crate) struct Owed {
+    /// The bundle with which evidence came, or the answer that rests on it.
+    pub bundle: Cid,
+    /// Sources, each with who gave it.
+    pub sources: Vec<(Cid, NodeId)>,
+    /// Whether they may be passed on: what is public may.
+    pub may_share: bool,
+}
 
 fn key(giver: &NodeId, bundle: &Cid) -> Vec<u8> {
     [&b"r"[..], giver.as_bytes(), &bundle.to_bytes()].concat()
 }
 
-/// Signs a receipt for each giver. Returns the givers, each with the receipt's name.
-pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<(NodeId, Cid)>, NodeError> {
+/// Signs a receipt for each giver, in the change that takes the evidence in. Returns the givers, each with the receipt's
+/// name.
+pub(crate) fn put_owed(premises: &Premises, change: &mut Change, owed: &Owed) -> Result<Vec<(NodeId, Cid)>, NodeError> {
     let mut by_giver: BTreeMap<NodeId, Vec<Cid>> = BTreeMap::new();
     for (source, giver) in &owed.sources {
         by_giver.entry(*giver).or_default().push(*source);
@@ -26,8 +37,7 @@ pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<(NodeId
     if by_giver.is_empty() {
         return Ok(Vec::new());
     }
-    let event = premises.event("node", "receipt.sign", owed.bundle, "ok", format!("for {} givers", by_giver.len()));
-    let mut change = Change::new(event);
+    change.audit(premises.event("node", "receipt.sign", owed.bundle, "ok", format!("for {} givers", by_giver.len())));
     let mut signed_for = Vec::new();
     for (giver, mut sources) in by_giver {
         sources.truncate(RECEIPT_SOURCES_MAX);
@@ -44,7 +54,6 @@ pub(super) fn owe(premises: &Premises, owed: &OweReceipts) -> Result<Vec<(NodeId
         change.put(Keyspace::Imports, &key(&giver, &owed.bundle), signed.to_bytes());
         signed_for.push((giver, signed.cid()));
     }
-    premises.store.commit(change)?;
     Ok(signed_for)
 }
 

@@ -1,6 +1,6 @@
 //! Taking in a bundle: its evidence becomes searchable here, as its publisher's, under its own label.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actix::prelude::*;
 use plumb_core::boundary::Sensitivity;
@@ -8,7 +8,7 @@ use plumb_core::content::RawBlock;
 use plumb_core::exchange::{Manifest, Matter, Verdict, Verified};
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::{KnowledgeType, KnowledgeUnit, Origin, SourceType, UnitState};
-use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
+use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active, narrowed_to};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::trust::Incoming;
 use plumb_storage::{Change, Records};
@@ -19,11 +19,11 @@ use super::{Grounding, ImportBundle, ImportView, VerdictView};
 use crate::caller::Caller;
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, FetchBlocks, OweReceipts};
+use crate::federation::{Federation, FetchBlocks, Owed, SendReceipts, put_owed};
 use crate::ingestion::SourceNote;
 use crate::kept::{self, SavedAnswer, SourceRow, SourceState};
 use crate::premises::{Premises, blocking};
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 impl Handler<ImportBundle> for Grounding {
     type Result = ResponseFuture<Result<ImportView, NodeError>>;
@@ -36,18 +36,19 @@ impl Handler<ImportBundle> for Grounding {
             if !gathered.missing.is_empty() {
                 return Ok(gathered.incomplete());
             }
-            let (view, owed) = {
+            let (view, givers) = {
                 let (premises, file) = (premises.clone(), std::mem::take(&mut gathered.file));
                 blocking(move || import(&premises, &ImportBundle { caller, file, from })).await?
             };
-            let mut view = ImportView {
+            let view = ImportView {
                 blocks_named: gathered.n_named,
                 blocks_fetched: gathered.n_fetched,
                 peers_asked: gathered.n_peers,
                 ..view
             };
-            if let Some(owed) = owed {
-                view.receipts = federation.ask(owed, crate::DEADLINE).await?.iter().map(ToString::to_string).collect();
+            // They are signed and kept; who is not there now gets them later.
+            if let Err(error) = federation.ask(SendReceipts { givers }, crate::DEADLINE).await {
+                tracing::debug!(%error, "receipts are sent later");
             }
             Ok(view)
         })
@@ -134,7 +135,7 @@ impl Gathering {
     }
 }
 
-fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option<OweReceipts>), NodeError> {
+fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Vec<NodeId>), NodeError> {
     let result = judge(premises, &ask.file)?;
     let verdict = VerdictView::of(&result);
     let verified = match result {
@@ -178,21 +179,19 @@ fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Option
         known: taken.known,
         refused: taken.refused,
         unconfirmed,
-        receipts: Vec::new(),
+        receipts: taken.receipts.iter().map(|(_, receipt)| receipt.to_string()).collect(),
         conflicts_with: conflicts(premises, &ask.caller, &matter)?,
         verdict,
     };
-    let may_share = verified.bundle.sensitivity == Sensitivity::Public;
-    let owed = OweReceipts { bundle: verified.cid, sources: taken.sources, may_share };
-    Ok((view, Some(owed)))
+    Ok((view, taken.receipts.into_iter().map(|(giver, _)| giver).collect()))
 }
 
 struct Taken {
     imported: u64,
     known: u64,
     refused: Vec<SourceNote>,
-    /// Sources now held, each with who is owed the receipt: whoever gave it.
-    sources: Vec<(cid::Cid, NodeId)>,
+    /// Who is owed a receipt, each with its name.
+    receipts: Vec<(NodeId, cid::Cid)>,
 }
 
 fn take(
@@ -215,33 +214,40 @@ fn take(
     for head in &verified.bundle.heads {
         kept::put_carried(&premises.store, &mut change, &head.publisher, head.as_of)?;
     }
-    let mut taken = Taken { imported: 0, known: 0, refused: Vec::new(), sources: Vec::new() };
+    let mut taken = Taken { imported: 0, known: 0, refused: Vec::new(), receipts: Vec::new() };
+    let (mut sources, mut label) = (Vec::new(), verified.bundle.sensitivity);
     let withdrawn: Vec<_> = match &verified.verdict {
         Verdict::Retracted { withdrawn } => withdrawn.clone(),
         Verdict::Current { .. } | Verdict::Unconfirmed { .. } => Vec::new(),
     };
     for (cid, record) in &verified.sources {
         if record.publisher != own {
-            taken.sources.push((*cid, record.publisher));
+            sources.push((*cid, record.publisher));
             // Whoever passed it on owes us what becomes of it, too: the issuer, and whoever handed us the file.
             let passed_on = [Some(verified.bundle.issuer), from].into_iter().flatten().collect::<BTreeSet<_>>();
             let others = passed_on.into_iter().filter(|giver| *giver != own && *giver != record.publisher);
-            taken.sources.extend(others.map(|giver| (*cid, giver)));
+            sources.extend(others.map(|giver| (*cid, giver)));
         }
         let cited: Vec<_> = verified.bundle.evidence.iter().filter(|c| c.source == *cid).collect();
         let (org, department) = home_of(premises, verified, &record.publisher)?;
-        let mut by_text = kept::standing_by_text(&premises.store, &record.fingerprint)?;
-        for (_, value) in verified.chunks.iter().filter(|(c, _)| cited.iter().any(|x| x.chunk == *c)) {
-            if let Some(fingerprint) = fingerprint_of_chunk(&value.text) {
+        let by_name = kept::standing_on(&premises.store, cid)?;
+        let of_whole = kept::standing_by_text(&premises.store, &record.fingerprint)?;
+        let mut narrowed = narrowed_to(by_name.iter().chain(&of_whole));
+        // What of it is barred, and by what: of a source that is withdrawn in part, only the part.
+        let mut barred = BTreeMap::new();
+        for evidence in &cited {
+            let mut by_text = of_whole.clone();
+            let chunk = verified.chunks.iter().find(|(chunk, _)| *chunk == evidence.chunk);
+            if let Some(fingerprint) = chunk.and_then(|(_, chunk)| fingerprint_of_chunk(&chunk.text)) {
                 by_text.extend(kept::standing_by_text(&premises.store, &fingerprint)?);
             }
+            narrowed = narrowed.max(narrowed_to(&by_text));
+            let of_chunk: Vec<_> = by_name.iter().filter(|s| s.covers(&evidence.chunk)).cloned().collect();
+            let notice = may_become_active(&of_chunk, &by_text, &record.publisher, &org).err();
+            let notice = notice.or_else(|| withdrawn.iter().find(|(source, _)| source == cid).map(|(_, by)| *by));
+            barred.extend(notice.map(|notice| (evidence.chunk, notice)));
         }
-        let mut by_name = kept::standing_on(&premises.store, cid)?;
-        // Of a source that is withdrawn in part, only the part is barred.
-        by_name.retain(|standing| cited.iter().any(|evidence| standing.covers(&evidence.chunk)));
-        let barred = may_become_active(&by_name, &by_text, &record.publisher, &org).err();
-        let barred = barred.or_else(|| withdrawn.iter().find(|(source, _)| source == cid).map(|(_, notice)| *notice));
-        if let Some(notice) = barred {
+        for notice in barred.values().collect::<BTreeSet<_>>() {
             change.audit(premises.event(
                 &caller.label(),
                 "source.import",
@@ -256,6 +262,7 @@ fn take(
                 ),
             });
         }
+        let whole = barred.values().next().filter(|_| barred.len() == cited.len()).copied();
         let existing = kept::source(&premises.store, cid)?;
         let mut row = existing.clone().unwrap_or_else(|| SourceRow {
             record: *cid,
@@ -272,10 +279,13 @@ fn take(
             org,
             department: department.clone(),
             creator: None,
-            state: barred.map_or(SourceState::Active, SourceState::Retracted),
+            state: whole.map_or(SourceState::Active, SourceState::Retracted),
         });
         for evidence in cited {
-            row.sensitivity = row.sensitivity.max(evidence.sensitivity);
+            // What was narrowed at home does not come back under the label that it had before.
+            let sensitivity = evidence.sensitivity.max(narrowed.unwrap_or(evidence.sensitivity));
+            label = label.max(sensitivity);
+            row.sensitivity = row.sensitivity.max(sensitivity);
             if plumb_storage::unit(&premises.store, &evidence.chunk)?.is_some() {
                 taken.known += 1;
                 continue;
@@ -285,7 +295,7 @@ fn take(
                 source: *cid,
                 kind: KnowledgeType::Context,
                 scope: record.scope.clone(),
-                sensitivity: evidence.sensitivity,
+                sensitivity,
                 origin: Origin {
                     source_type: SourceType::Document,
                     source_ref: record.uri.clone(),
@@ -294,12 +304,12 @@ fn take(
                     org,
                     department: department.clone(),
                 },
-                state: match barred {
-                    Some(notice) => UnitState::Retracted { notice },
+                state: match barred.get(&evidence.chunk) {
+                    Some(notice) => UnitState::Retracted { notice: *notice },
                     None => UnitState::Active,
                 },
             };
-            taken.imported += u64::from(barred.is_none());
+            taken.imported += u64::from(unit.is_active());
             row.chunks.push(evidence.chunk);
             change.put_unit(&unit);
         }
@@ -310,13 +320,15 @@ fn take(
         }
     }
     if kept::answer(&premises.store, &verified.cid)?.is_none() {
-        kept::put_answer(&mut change, &saved(caller, verified, now));
+        kept::put_answer(&mut change, &SavedAnswer { sensitivity: label, ..saved(caller, verified, now) });
         kept::put_matter(&mut change, &verified.cid, matter);
     }
+    let owed = Owed { bundle: verified.cid, sources, may_share: label == Sensitivity::Public };
+    taken.receipts = put_owed(premises, &mut change, &owed)?;
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;
     drop(guard);
-    unseal(premises, verified.sources.keys())?;
+    unseal_after(premises, verified.sources.keys());
     Ok(taken)
 }
 

@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::knowledge::{Scope, UnitState};
-use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active};
-use plumb_core::notice::Effect;
+use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active, narrowed_to};
 use plumb_sources::{Item, Registry, read_source, sniff};
 use plumb_storage::{Change, Position, Records, unit};
 
@@ -20,7 +19,7 @@ use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::kept::{self, SourceRow, SourceState};
 use crate::premises::Premises;
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 /// Sources in one commit: they share a flush, which is what a commit costs.
 const BATCH_SOURCES: usize = 256;
@@ -267,6 +266,7 @@ impl<'a> Run<'a> {
             *position = self.premises.store.commit(change)?;
         }
         drop(guard);
+        unseal_after(self.premises, outcomes.iter().map(|(prepared, _): &(Prepared, Outcome)| &prepared.row.record));
         for (prepared, outcome) in outcomes {
             self.count(prepared, outcome);
         }
@@ -281,8 +281,7 @@ impl<'a> Run<'a> {
             )));
         }
         // What was narrowed at home does not come back under the label that it had before.
-        let of_home = standing.0.iter().chain(&standing.1).filter(|s| s.effect == Effect::Narrow);
-        if let Some(audience) = of_home.filter_map(|s| s.audience).max() {
+        if let Some(audience) = narrowed_to(standing.0.iter().chain(&standing.1)) {
             prepared.raise(audience);
         }
         let row = &prepared.row;

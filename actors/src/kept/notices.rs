@@ -7,8 +7,12 @@
 //! | notices | `x` ‖ notice | [`RefusedNotice`]: it changed nothing |
 //! | barred | `c` ‖ source ‖ notice, `f` ‖ fingerprint ‖ notice | nothing |
 //! | barred | `u` ‖ notice ‖ notice that undoes it | nothing |
-//! | ledger | `s` ‖ source ‖ holder | the signed receipt |
-//! | ledger | `o` ‖ notice ‖ holder | [`Obligation`] |
+//! | ledger | `s` ‖ source ‖ holder | CID of the receipt |
+//! | ledger | `r` ‖ receipt | the signed receipt |
+//! | ledger | `o` ‖ notice ‖ holder | [`Obligation`] that is open |
+//! | ledger | `c` ‖ notice ‖ holder | [`Obligation`] that an acknowledgement closed |
+//!
+//! In `notices` there are events, too ([`super::events`]), and lists that the world publishes ([`super::world`]).
 //!
 //! A notice that this node decided for itself (a reviewer's revocation, a retraction that the world published) is kept
 //! beside the others and marked as local: it counts here whoever published the source, and never leaves.
@@ -42,6 +46,9 @@ pub(crate) struct KeptNotice {
     /// Whether it is of this node's own organisation.
     #[serde(default)]
     pub is_at_home: bool,
+    /// Whether it stands in a public log for everybody to read.
+    #[serde(default)]
+    pub is_open: bool,
 }
 
 /// What is known of a notice beside its own words.
@@ -250,13 +257,22 @@ pub(crate) fn is_barred(store: &Store, text: &Fingerprint) -> Result<bool, Stora
     Ok(!store.scan(Keyspace::Barred, &key(b'f', &[&text.0]), None, 1)?.is_empty())
 }
 
-/// Notes who holds what.
-pub(crate) fn put_receipt(change: &mut Change, receipt: &Signed<Receipt>) {
-    let value = receipt.value();
-    for source in &value.sources {
-        let key = key(b's', &[&source.to_bytes(), value.importer.as_bytes()]);
-        change.put(Keyspace::Ledger, &key, receipt.to_bytes());
+/// Notes that the importer of a receipt holds these of its sources.
+pub(crate) fn put_receipt(change: &mut Change, receipt: &Signed<Receipt>, sources: &[Cid]) {
+    let name = receipt.cid().to_bytes();
+    for source in sources {
+        change.put(Keyspace::Ledger, &holder_key(source, &receipt.value().importer), name.clone());
     }
+    change.put(Keyspace::Ledger, &key(b'r', &[&name]), receipt.to_bytes());
+}
+
+fn holder_key(source: &Cid, holder: &NodeId) -> Vec<u8> {
+    key(b's', &[&source.to_bytes(), holder.as_bytes()])
+}
+
+/// Whether somebody is known to hold a source.
+pub(crate) fn holds(store: &Store, source: &Cid, holder: &NodeId) -> Result<bool, StorageError> {
+    Ok(store.get(Keyspace::Ledger, &holder_key(source, holder))?.is_some())
 }
 
 /// Whoever is known to hold a source.
@@ -282,31 +298,50 @@ pub(crate) fn all_holders(store: &Store) -> Result<std::collections::BTreeSet<No
     Ok(holders)
 }
 
+fn obligation_key(tag: u8, notice: &Cid, holder: &NodeId) -> Vec<u8> {
+    key(tag, &[&notice.to_bytes(), holder.as_bytes()])
+}
+
 /// Writes an obligation.
 pub(crate) fn put_obligation(change: &mut Change, notice: &Cid, holder: &NodeId, obligation: &Obligation) {
-    change.put_value(Keyspace::Ledger, SHAPE, &key(b'o', &[&notice.to_bytes(), holder.as_bytes()]), obligation);
+    let (open, closed) = (obligation_key(b'o', notice, holder), obligation_key(b'c', notice, holder));
+    let here = if obligation.acknowledgement.is_some() {
+        change.delete(Keyspace::Ledger, &open);
+        closed
+    } else {
+        open
+    };
+    change.put_value(Keyspace::Ledger, SHAPE, &here, obligation);
 }
 
 /// One obligation.
 pub(crate) fn obligation(store: &Store, notice: &Cid, holder: &NodeId) -> Result<Option<Obligation>, StorageError> {
-    store.value(Keyspace::Ledger, SHAPE, &key(b'o', &[&notice.to_bytes(), holder.as_bytes()]))
-}
-
-/// To whom a notice is owed.
-pub(crate) fn obligations(store: &Store, notice: &Cid) -> Result<Vec<(NodeId, Obligation)>, StorageError> {
-    let prefix = key(b'o', &[&notice.to_bytes()]);
-    let mut all = Vec::new();
-    for row in store.rows(Keyspace::Ledger, &prefix) {
-        let (key, value) = row?;
-        let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
-        if let Some(holder) = bytes.and_then(|b| NodeId::from_bytes(b).ok()) {
-            all.push((holder, plumb_storage::stored::decode(Keyspace::Ledger, SHAPE, &value)?));
+    for tag in [b'c', b'o'] {
+        let found = store.value(Keyspace::Ledger, SHAPE, &obligation_key(tag, notice, holder))?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
-    Ok(all)
+    Ok(None)
 }
 
-/// Every obligation: notice, holder, whether it is closed. A restarted node goes on from these.
+/// To whom a notice is owed, or was.
+pub(crate) fn obligations(store: &Store, notice: &Cid) -> Result<Vec<(NodeId, Obligation)>, StorageError> {
+    let mut all = std::collections::BTreeMap::new();
+    for tag in [b'o', b'c'] {
+        let prefix = key(tag, &[&notice.to_bytes()]);
+        for row in store.rows(Keyspace::Ledger, &prefix) {
+            let (key, value) = row?;
+            let bytes: Option<[u8; 32]> = key[prefix.len()..].try_into().ok();
+            if let Some(holder) = bytes.and_then(|b| NodeId::from_bytes(b).ok()) {
+                all.insert(holder, plumb_storage::stored::decode(Keyspace::Ledger, SHAPE, &value)?);
+            }
+        }
+    }
+    Ok(all.into_iter().collect())
+}
+
+/// Every obligation that is open. A restarted node goes on from these.
 pub(crate) fn open_obligations(store: &Store) -> Result<Vec<(Cid, NodeId, Obligation)>, StorageError> {
     let mut all = Vec::new();
     for row in store.rows(Keyspace::Ledger, b"o") {
@@ -329,7 +364,7 @@ pub(crate) fn remark_obligation(
     holder: &NodeId,
     remark: impl FnOnce(&mut Obligation),
 ) -> Result<bool, StorageError> {
-    let key = key(b'o', &[&notice.to_bytes(), holder.as_bytes()]);
+    let key = obligation_key(b'o', notice, holder);
     let before = store.get(Keyspace::Ledger, &key)?;
     let Some(mut obligation) = obligation(store, notice, holder)?.filter(|o| o.acknowledgement.is_none()) else {
         return Ok(false);

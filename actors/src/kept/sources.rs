@@ -5,7 +5,6 @@
 //! | `c` ‖ CID of the record | [`SourceRow`] |
 //! | `a` ‖ SHA-256(scope ‖ 0 ‖ address) | CID of the current record at that address in that scope |
 //! | `n` ‖ address, cut ‖ 0 ‖ CID | nothing: the order of listing |
-//! | `t` ‖ tag | see [`super::sealed`] |
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;

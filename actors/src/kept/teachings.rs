@@ -5,12 +5,13 @@
 //! | `o` ‖ teaching | [`Offered`]: may be sent on |
 //! | `p` ‖ teaching ‖ peer | [`Sent`]: was sent, and what came back |
 //! | `t` ‖ teaching | [`Received`] |
+//! | `w` ‖ giver ‖ teaching | nothing: waits for a person, and its giver was told so |
 
 use cid::Cid;
 use plumb_core::identity::NodeId;
 use plumb_core::measure::{Milli, Timestamp};
 use plumb_core::propagation::{Reply, Resolution};
-use plumb_storage::{Change, Keyspace, RecordsExt, StorageError, Store};
+use plumb_storage::{Change, Keyspace, Records, RecordsExt, StorageError, Store};
 use serde::{Deserialize, Serialize};
 
 use super::SHAPE;
@@ -68,6 +69,10 @@ pub(crate) struct Received {
     pub confidence: Milli,
     /// What became of it.
     pub standing: Standing,
+    /// What it contradicts, if its giver was told that it waits. A conflict with what the giver may not read is not told,
+    /// and an offer that comes twice is not told it either.
+    #[serde(default)]
+    pub told_against: Option<Cid>,
 }
 
 fn key(tag: u8, teaching: &Cid) -> Vec<u8> {
@@ -135,5 +140,16 @@ pub(crate) fn received_teachings(store: &Store) -> Result<Vec<(Cid, Received)>, 
 
 /// Keeps a teaching that came.
 pub(crate) fn put_received(change: &mut Change, teaching: &Cid, received: &Received) {
+    let waits = [&b"w"[..], received.giver.as_bytes(), &teaching.to_bytes()].concat();
+    match (&received.standing, received.told_against) {
+        (Standing::Pending { .. }, Some(_)) => change.put(Keyspace::Imports, &waits, Vec::new()),
+        _ => change.delete(Keyspace::Imports, &waits),
+    };
     change.put_value(Keyspace::Imports, SHAPE, &key(b't', teaching), received);
+}
+
+/// How many teachings of a giver wait for a person, as far as it was told so; counted up to a bound.
+pub(crate) fn n_waiting(store: &Store, giver: &NodeId, bound: usize) -> Result<usize, StorageError> {
+    let prefix = [&b"w"[..], giver.as_bytes()].concat();
+    Ok(store.scan(Keyspace::Imports, &prefix, None, bound)?.len())
 }

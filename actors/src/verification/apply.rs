@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use cid::Cid;
+use plumb_core::content::{Chunk, SourceRecord};
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::knowledge::UnitState;
-use plumb_core::lifecycle::Standing;
+use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active};
 use plumb_core::measure::Timestamp;
 use plumb_core::notice::{Effect, Notice};
 use plumb_core::trust::{Authority, Certificate, Place};
-use plumb_storage::{Change, Records, StorageError, unit};
+use plumb_storage::{Blocks, Change, Records, StorageError, unit};
 
 use super::closure;
 use crate::error::NodeError;
@@ -28,6 +29,8 @@ pub(super) enum Right<'a> {
         shown: Option<&'a Signed<Certificate>>,
         /// Where it was found.
         place: Place,
+        /// Whether everybody reads it there.
+        is_open: bool,
     },
     /// This node decides for itself. The word says from where: `local:review`, `world:crossref`.
     Local(&'a str),
@@ -42,8 +45,9 @@ pub(super) fn apply_arrived(
     signed: &Signed<Notice>,
     shown: Option<&Signed<Certificate>>,
     place: Place,
+    is_open: bool,
 ) -> Result<KeptNotice, NodeError> {
-    let applied = apply(premises, signed, "federation", Right::Issued { shown, place }, &|_| Ok(()));
+    let applied = apply(premises, signed, "federation", Right::Issued { shown, place, is_open }, &|_| Ok(()));
     if let Err(NodeError::Denied(reason)) = &applied
         && kept::refused(&premises.store, &signed.cid())?.is_none()
     {
@@ -68,15 +72,22 @@ pub(super) fn apply(
     // What is taken in between looking for sources and barring their texts would stay active.
     let _guard = premises.ingest_lock();
     for _ in 0..APPEND_TRIES {
+        let is_open = matches!(right, Right::Issued { is_open: true, .. });
         if let Some(kept) = kept::notice(&premises.store, &signed.cid())? {
+            if is_open && !kept.is_open {
+                // It was delivered, or opened, before it was found in the open.
+                let mut change = Change::new(premises.event(by, "notice.open", signed.cid(), "ok", ""));
+                kept::put_notice(&mut change, &signed.cid(), &KeptNotice { is_open, ..kept.clone() });
+                premises.store.commit(change)?;
+            }
             return Ok(kept);
         }
         signed.value().check().map_err(denied)?;
         let (authority, origin) = match right {
-            Right::Issued { shown, place } => (Some(judge(premises, signed, shown, place)?), None),
+            Right::Issued { shown, place, .. } => (Some(judge(premises, signed, shown, place)?), None),
             Right::Local(origin) => (None, Some(origin)),
         };
-        let (mut change, kept) = plan(premises, signed, by, authority, origin)?;
+        let (mut change, kept) = plan(premises, signed, by, authority, origin, is_open)?;
         with(&mut change)?;
         match premises.store.commit(change) {
             Ok(position) => {
@@ -98,6 +109,7 @@ fn plan(
     by: &str,
     authority: Option<Authority>,
     origin: Option<&str>,
+    is_open: bool,
 ) -> Result<(Change, KeptNotice), NodeError> {
     let (cid, notice, now) = (signed.cid(), signed.value(), premises.now());
     let is_local = origin.is_some();
@@ -142,6 +154,7 @@ fn plan(
         n_answers,
         origin: origin.map(str::to_string),
         is_at_home: facts.is_at_home,
+        is_open,
     };
     kept::put_notice(&mut change, &cid, &kept);
     kept::forget_refused(&mut change, &cid);
@@ -189,7 +202,11 @@ fn change_source(
         let next = match (&state, by_notice) {
             (SourceState::Superseded(by), _) => UnitState::Superseded { by: *by },
             (_, Some(notice)) => UnitState::Retracted { notice },
-            (_, None) => UnitState::Active,
+            // What its text keeps down is not brought up by a word about its name.
+            (_, None) => match (&unit.state, barred_by_text(premises, &row, chunk, signed)?) {
+                (UnitState::Retracted { .. }, Some(notice)) => UnitState::Retracted { notice },
+                _ => UnitState::Active,
+            },
         };
         n_withdrawn += usize::from(!matches!(next, UnitState::Active));
         let sensitivity = unit.sensitivity.max(audience.unwrap_or(unit.sensitivity));
@@ -225,6 +242,25 @@ fn change_source(
     row.state = state;
     kept::retitle(change, &row);
     Ok(n_units)
+}
+
+/// The notice that withdraws a chunk by its text or by that of its source, once one that arrives is counted too.
+fn barred_by_text(
+    premises: &Premises,
+    row: &SourceRow,
+    chunk: &Cid,
+    arriving: &Signed<Notice>,
+) -> Result<Option<Cid>, NodeError> {
+    let record: Option<SourceRecord> = premises.store.block(&row.record)?.and_then(|block| block.decode().ok());
+    let text: Option<Chunk> = premises.store.block(chunk)?.and_then(|block| block.decode().ok());
+    let texts = [record.map(|record| record.fingerprint), text.and_then(|chunk| fingerprint_of_chunk(&chunk.text))];
+    let mut by_text = Vec::new();
+    for text in texts.into_iter().flatten() {
+        by_text.extend(kept::standing_by_text(&premises.store, &text)?);
+    }
+    // A reinstatement that is being applied lifts its notice already.
+    by_text.retain(|standing| Some(standing.notice) != arriving.value().undoes);
+    Ok(may_become_active(&[], &by_text, &row.publisher, &row.org).err())
 }
 
 /// Flags every saved answer that rests on what the notice names. Returns how many.

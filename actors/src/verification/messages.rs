@@ -89,6 +89,8 @@ pub struct ApplyNotice {
     pub certificate: Option<Box<Signed<Certificate>>>,
     /// Where it was found.
     pub place: Place,
+    /// Whether everybody reads it there.
+    pub is_open: bool,
 }
 
 /// Notes that somebody holds evidence of ours, or passed on by us.
@@ -97,6 +99,8 @@ pub struct ApplyNotice {
 pub struct NoteReceipt {
     /// The receipt; its signature holds.
     pub receipt: Box<Signed<Receipt>>,
+    /// Who hands it over.
+    pub by: plumb_core::identity::NodeId,
 }
 
 /// Notes that an obligation was fulfilled.

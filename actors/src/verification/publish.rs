@@ -57,7 +57,7 @@ pub(super) fn publish_signed(premises: &Premises, caller: &Caller, signed: &Sign
     let is_secret = sealed::is_secret(premises, signed.value())?;
     let entries = [if is_secret { sealed::entry_of(signed)? } else { LogEntry::Notice(signed.clone()).encode() }];
     let (key, certificate, now) = (&premises.key, &premises.certificate, premises.now());
-    let right = Right::Issued { shown: Some(certificate), place: Place::Shown };
+    let right = Right::Issued { shown: Some(certificate), place: Place::Shown, is_open: !is_secret };
     apply(premises, signed, &caller.label(), right, &|change| {
         if is_secret {
             sealed::owe_at_home(premises, change, &signed.cid())?;

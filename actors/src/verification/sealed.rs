@@ -15,19 +15,41 @@ use crate::error::NodeError;
 use crate::kept::{self, Obligation, SealedAt};
 use crate::premises::Premises;
 
-/// Whether a notice of this organisation goes into the log sealed: if anything that it names is not public, or is not
-/// held here, so that nobody can say. A reinstatement goes as the notice that it undoes went, for it says no more.
+/// Whether a notice of this organisation goes into the log sealed: if what it names is not public, or is not held here,
+/// so that nobody can say. A reinstatement goes as the notice that it undoes went, for it says no more.
+///
+/// A notice on both kinds is refused: whoever holds the public source would read what is said of the other.
 pub(super) fn is_secret(premises: &Premises, notice: &Notice) -> Result<bool, NodeError> {
-    if let Some(undone) = &notice.undoes {
-        return Ok(kept::is_own_sealed(&premises.store, undone)?);
+    let is_public = |source: &Cid| -> Result<bool, NodeError> {
+        let row = kept::source(&premises.store, source)?;
+        Ok(row.is_some_and(|row| row.sensitivity == Sensitivity::Public))
+    };
+    if let Some(undone) = &notice.undoes
+        && let Some(undone) = kept::notice(&premises.store, undone)?
+    {
+        return Ok(!undone.is_open);
     }
+    let mut n_public = 0;
     for target in &notice.targets {
-        let row = kept::source(&premises.store, target)?;
-        if row.is_none_or(|row| row.sensitivity != Sensitivity::Public) {
-            return Ok(true);
-        }
+        n_public += usize::from(is_public(target)?);
     }
-    Ok(false)
+    if n_public > 0 && n_public < notice.targets.len() {
+        return Err(NodeError::Invalid(
+            "some of these are public and some are not, and whoever holds a public one would read what is said of the \
+             others; name them in two commands"
+                .to_string(),
+        ));
+    }
+    let is_secret = n_public == 0;
+    if let Some(newer) = &notice.superseded_by
+        && !is_secret
+        && !is_public(newer)?
+    {
+        return Err(NodeError::Invalid(
+            "what stands in its place is not public, and everybody would read its name; leave it out".to_string(),
+        ));
+    }
+    Ok(is_secret)
 }
 
 /// The log entry of a notice that is sealed.
@@ -90,7 +112,7 @@ pub(crate) fn take_sealed(
         "ok",
         format!("entry {}", at.index),
     ));
-    kept::lay_up(&mut change, at, sealed);
+    kept::lay_up(&premises.store, &mut change, at, sealed)?;
     // Of its own it hears after a backup was restored.
     if at.publisher == premises.node() {
         kept::put_own_sealed(&mut change, &sealed.notice);
@@ -119,23 +141,46 @@ pub(crate) fn take_down(premises: &Premises, at: SealedAt, sealed: &SealedNotice
 /// store. Not to be called with the ingest lock held.
 pub(crate) fn unseal<'a>(premises: &Premises, sources: impl IntoIterator<Item = &'a Cid>) -> Result<(), NodeError> {
     for source in sources {
-        for (at, sealed) in kept::laid_up(&premises.store, source)? {
-            let notice = match sealed.open(source) {
-                Ok(notice) => notice,
-                Err(error) => {
-                    tracing::warn!(publisher = %at.publisher, index = at.index, %error, "a notice that does not open");
-                    continue;
-                }
-            };
-            let certificate = premises.certificate_of(&at.publisher)?;
-            let place = Place::Logged { publisher: at.publisher, index: at.index };
-            match apply_arrived(premises, &notice, certificate.as_ref(), place) {
-                Ok(_) => {}
-                Err(NodeError::Denied(reason)) => tracing::warn!(?place, reason, "a notice was not applied"),
-                Err(error) => return Err(error),
+        for at in kept::laid_up(&premises.store, source)? {
+            if let Some(sealed) = kept::sealed_at(&premises.store, at)? {
+                unseal_one(premises, source, at, &sealed)?;
             }
-            take_down(premises, at, &sealed)?;
         }
     }
     Ok(())
+}
+
+fn unseal_one(premises: &Premises, source: &Cid, at: SealedAt, sealed: &SealedNotice) -> Result<(), NodeError> {
+    let notice = match sealed.open(source) {
+        Ok(notice) => notice,
+        Err(error) => {
+            tracing::warn!(publisher = %at.publisher, index = at.index, %error, "a notice that does not open");
+            let event = premises.event(&at.publisher.to_string(), "notice.unseal", sealed.notice, "refused", error);
+            let mut change = Change::new(event);
+            kept::forget_lock(&mut change, at, source);
+            premises.store.commit(change)?;
+            return Ok(());
+        }
+    };
+    let certificate = premises.certificate_of(&at.publisher)?;
+    let place = Place::Logged { publisher: at.publisher, index: at.index };
+    match apply_arrived(premises, &notice, certificate.as_ref(), place, false) {
+        Ok(_) => {}
+        Err(NodeError::Denied(reason)) => tracing::warn!(?place, reason, "a notice was not applied"),
+        Err(error) => return Err(error),
+    }
+    take_down(premises, at, sealed)
+}
+
+/// The same after what is taken in is in the store. That it is there is true whatever becomes of this; what is left
+/// sealed is looked for again at the next start.
+pub(crate) fn unseal_after<'a>(premises: &Premises, sources: impl IntoIterator<Item = &'a Cid>) {
+    if let Err(error) = unseal(premises, sources) {
+        tracing::error!(%error, "a sealed notice could not be applied");
+    }
+}
+
+/// Opens what a former life left sealed although it holds what opens it.
+pub(crate) fn unseal_left(premises: &Premises) -> Result<(), NodeError> {
+    unseal(premises, &kept::left_sealed(&premises.store)?)
 }

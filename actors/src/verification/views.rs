@@ -113,12 +113,13 @@ impl Reader {
         Ok(unit(&premises.store, first)?.is_some_and(|u| readable(requester, &u, premises.policy).is_ok()))
     }
 
-    fn target(&self, premises: &Premises, source: &Cid, is_foreign: bool) -> Result<Option<TargetView>, NodeError> {
+    /// A target of a notice. `is_told` says that others published the notice for everybody.
+    fn target(&self, premises: &Premises, source: &Cid, is_told: bool) -> Result<Option<TargetView>, NodeError> {
         let title = match kept::source(&premises.store, source)? {
             Some(row) if self.may_read(premises, &row)? => Some(row.title),
             Some(_) => return Ok(None),
-            // Others published it for everybody, and nothing of it is held here.
-            None if is_foreign || self.requester.is_none() => None,
+            // Nothing of it is held here.
+            None if is_told || self.requester.is_none() => None,
             None => return Ok(None),
         };
         Ok(Some(TargetView { source: source.to_string(), title }))
@@ -133,10 +134,11 @@ impl Reader {
     ) -> Result<Option<NoticeView>, NodeError> {
         let signed = kept.open()?;
         let notice = signed.value();
-        let is_foreign = notice.publisher != premises.node();
+        // What was sealed or delivered is the operator's, who keeps the text out by it.
+        let is_told = notice.publisher != premises.node() && (kept.is_open || self.sees_ledger);
         let mut targets = Vec::new();
         for target in &notice.targets {
-            targets.extend(self.target(premises, target, is_foreign)?);
+            targets.extend(self.target(premises, target, is_told)?);
         }
         if targets.is_empty() {
             return Ok(None);
@@ -144,7 +146,7 @@ impl Reader {
         // The note speaks of everything that the notice names.
         let sees_all = targets.len() == notice.targets.len();
         let superseded_by = match &notice.superseded_by {
-            Some(newer) => self.target(premises, newer, is_foreign)?,
+            Some(newer) => self.target(premises, newer, is_told)?,
             None => None,
         };
         let mut receipts = Vec::new();

@@ -91,9 +91,7 @@ impl Checkpoint {
         let mut line = |missing| lines.next().ok_or(LogError::Body(missing));
         let origin = line("it has no origin")?.parse()?;
         let size = parse_size(line("it has no size")?)?;
-        let root = Base::Base64Pad
-            .decode(line("it has no root")?)
-            .ok()
+        let root = note::unbase64(line("it has no root")?)
             .and_then(|bytes| Hash::try_from(bytes).ok())
             .ok_or(LogError::Body("the root is not 32 bytes of base64"))?;
         if lines.any(str::is_empty) {

@@ -112,11 +112,17 @@ impl<'a> Note<'a> {
 impl<'a> NoteSignature<'a> {
     pub(super) fn parse(line: &'a str) -> Option<NoteSignature<'a>> {
         let (name, base64) = line.strip_prefix(EM_DASH)?.split_once(' ')?;
-        let blob = Base::Base64Pad.decode(base64).ok()?;
+        let blob = unbase64(base64)?;
         let (key_id, bytes) = blob.split_first_chunk()?;
         let well_formed = is_key_name(name) && !bytes.is_empty();
         well_formed.then(|| NoteSignature { name, key_id: *key_id, bytes: bytes.to_vec() })
     }
+}
+
+/// The bytes of base64 (RFC 4648, section 4, with padding), of which they have one text. The decoder alone would also
+/// take two padded texts one behind the other.
+pub(super) fn unbase64(text: &str) -> Option<Vec<u8>> {
+    Base::Base64Pad.decode(text).ok().filter(|bytes| Base::Base64Pad.encode(bytes) == text)
 }
 
 #[cfg(test)]

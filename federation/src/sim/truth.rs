@@ -85,8 +85,9 @@ impl Truth {
     /// Whether a source may be shown by a node that knows these notices: a second reading of the rule, written from its
     /// text and not from its code.
     ///
-    /// *It is down if some notice withdraws it that is not undone by its own organisation, and that either names it and is
-    /// signed by its publisher or by that one's root, or knows its text.*
+    /// *It is down if some notice withdraws it that is not undone by its own organisation, and that either names it, speaks
+    /// of what its publisher published, and is signed by that one or by its root, or knows its text.* A root that signs
+    /// what a colleague says of evidence that is not the colleague's has said nothing.
     pub(super) fn may_be_shown(&self, source: &Source, shelf: &Shelf) -> bool {
         let stands = |cid: &&Cid| {
             let Some(notice) = self.notices.get(*cid).filter(|_| shelf.knows(cid)) else {
@@ -98,8 +99,10 @@ impl Truth {
             !is_undone && notice.value().kind.effect() == Effect::Withdraw
         };
         let is_entitled = |cid: &Cid| {
-            let signer = self.notices.get(cid).map(|notice| *notice.signer());
-            signer == Some(source.publisher) || signer == Some(source.org)
+            self.notices.get(cid).is_some_and(|notice| {
+                let speaks_of_it = notice.value().publisher == source.publisher;
+                speaks_of_it && [source.publisher, source.org].contains(notice.signer())
+            })
         };
         let mut named = self.by_target.get(&source.cid).into_iter().flatten().filter(stands);
         let mut known = self.by_text.get(&source.text.0).into_iter().flatten().filter(stands);

@@ -85,6 +85,10 @@ async fn read_tile(served: &Served, path: &str, cached: &'static str) -> Result<
 )]
 #[get("/v1/log/tile/{path:.*}")]
 async fn tile(served: Data<Served>, path: Path<String>) -> Result<HttpResponse, Problem> {
+    // An encoded slash passes the router and means a bundle of entries all the same.
+    if path.parse::<TilePath>().is_ok_and(|path| path.level.is_none()) {
+        return Err(Problem::new(Reason::NotFound, format!("tile/{path} is no tile of hashes")));
+    }
     read_tile(&served, &path, FOR_EVER).await
 }
 

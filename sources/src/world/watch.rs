@@ -31,6 +31,13 @@ fn text<'a>(record: &'a csv::ByteRecord, at: usize) -> std::borrow::Cow<'a, str>
     String::from_utf8_lossy(record.get(at).unwrap_or_default())
 }
 
+/// Counts a record, and gives it if it can be read.
+fn counted(reading: &mut Reading, what: &str, record: Result<csv::ByteRecord, csv::Error>) -> Option<csv::ByteRecord> {
+    reading.n_records += 1;
+    let n = reading.n_records;
+    record.map_err(|error| reading.problem(|| format!("{what} {n}: {error}"))).ok()
+}
+
 /// The CSV: one line for each notice, with its nature, day and reasons.
 fn published(bytes: &[u8]) -> Result<Reading, WorldError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
@@ -40,15 +47,8 @@ fn published(bytes: &[u8]) -> Result<Reading, WorldError> {
     let (notice_at, day_at, reason_at) = (optional("RetractionDOI"), optional("RetractionDate"), optional("Reason"));
     let mut reading = Reading::default();
     for record in reader.byte_records() {
-        reading.n_records += 1;
+        let Some(record) = counted(&mut reading, "record", record) else { continue };
         let n = reading.n_records;
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                reading.problem(|| format!("record {n}: {error}"));
-                continue;
-            }
-        };
         // Many old papers have no DOI, which the list says with "unavailable": nothing here can be matched with them.
         let Some(work) = Doi::parse(&text(&record, work_at)) else { continue };
         let Some(nature) = Nature::named(&text(&record, nature_at)) else {
@@ -71,15 +71,8 @@ fn derived(bytes: &[u8]) -> Result<Reading, WorldError> {
     let (notice_at, concern_at) = (optional("retraction_notice_doi"), optional("concern_notice_doi"));
     let mut reading = Reading::default();
     for record in reader.byte_records() {
-        reading.n_records += 1;
+        let Some(record) = counted(&mut reading, "line", record) else { continue };
         let n = reading.n_records;
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                reading.problem(|| format!("line {n}: {error}"));
-                continue;
-            }
-        };
         let Some(work) = Doi::parse(&text(&record, work_at)) else {
             reading.problem(|| format!("line {n}: `{}` is no DOI", text(&record, work_at)));
             continue;

@@ -5,9 +5,9 @@ use plumb_core::boundary::{Access, Requester, Sensitivity};
 use plumb_core::content::{Chunk, SourceRecord};
 use plumb_core::identity::{EntityId, NodeId, OrgId, Signed};
 use plumb_core::knowledge::{KnowledgeUnit, Origin, SourceType, UnitState};
-use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active};
+use plumb_core::lifecycle::{fingerprint_of_chunk, may_become_active, narrowed_to};
 use plumb_core::measure::Milli;
-use plumb_core::propagation::{self, ChainError, Known, Reply, judge};
+use plumb_core::propagation::{self, ChainError, Known, Reply, Teaching, judge};
 use plumb_core::retrieval::Query;
 use plumb_core::trust::{Certificate, requester_of};
 use plumb_federation::wire::teach::{Offer, TeachRequest};
@@ -15,11 +15,11 @@ use plumb_storage::{Blocks, Change, Records, unit};
 
 use super::{ResolveTeaching, TeachingView, view_received};
 use crate::error::NodeError;
-use crate::federation::{OweReceipts, receipts};
+use crate::federation::{Owed, put_owed};
 use crate::kept::{self, Offered, Received, SourceRow, SourceState, Standing};
 use crate::premises::Premises;
 use crate::retrieval::{local_hits, local_stats};
-use crate::verification::unseal;
+use crate::verification::{unseal, unseal_after};
 
 /// What is known of the same matter: so many texts are compared.
 const NEIGHBOURS: usize = 10;
@@ -39,7 +39,7 @@ pub(in crate::federation) fn take(
     let source = offer.taught.teaching.value().source;
     unseal(premises, [&source])?;
     let taken = take_alone(premises, certificate, offer)?;
-    unseal(premises, [&source])?;
+    unseal_after(premises, [&source]);
     Ok(taken)
 }
 
@@ -52,9 +52,12 @@ fn take_alone(
     let giver = certificate.value().node;
     let teaching = offer.taught.teaching.cid();
     let _guard = premises.ingest_lock();
-    let pending = pending(premises)?;
     if let Some(received) = kept::received_teaching(&premises.store, &teaching)? {
-        return Ok((again(&received, offer), pending));
+        return Ok((again(&received, offer), waiting(premises, &giver)?));
+    }
+    if waiting(premises, &giver)? >= WAITING_MAX as u64 {
+        let reason = format!("{WAITING_MAX} teachings of yours wait for a person here");
+        return Ok((Reply::Rejected { reason }, WAITING_MAX as u64));
     }
     let reply = decide(premises, certificate, offer)?;
     if let Reply::Rejected { reason } = &reply {
@@ -62,22 +65,23 @@ fn take_alone(
         let event = premises.event(&giver.to_string(), "teach.take", teaching, "rejected", reason);
         premises.store.commit(Change::new(event))?;
     }
-    Ok((reply, self::pending(premises)?.max(pending)))
+    Ok((reply, waiting(premises, &giver)?))
 }
 
 /// What was said of it the first time: an offer that comes twice changes nothing.
 fn again(received: &Received, offer: &Offer) -> Reply {
-    match &received.standing {
-        Standing::Pending { against } => Reply::PendingReview { against: *against },
-        Standing::Accepted | Standing::Resolved { .. } => {
-            Reply::SkippedDuplicate { of: offer.taught.teaching.value().chunk }
-        }
+    match (&received.standing, received.told_against) {
+        (Standing::Pending { .. }, Some(against)) => Reply::PendingReview { against },
+        _ => Reply::SkippedDuplicate { of: offer.taught.teaching.value().chunk },
     }
 }
 
-fn pending(premises: &Premises) -> Result<u64, NodeError> {
-    let all = kept::received_teachings(&premises.store)?;
-    Ok(all.iter().filter(|(_, r)| matches!(r.standing, Standing::Pending { .. })).count() as u64)
+/// Teachings of one giver that may wait for a person: by then it was told for long to slow down.
+const WAITING_MAX: usize = 4 * propagation::PENDING_SLOW;
+
+/// How many teachings of a giver wait, as far as it knows.
+fn waiting(premises: &Premises, giver: &NodeId) -> Result<u64, NodeError> {
+    Ok(kept::n_waiting(&premises.store, giver, WAITING_MAX)? as u64)
 }
 
 fn decide(premises: &Premises, certificate: &Signed<Certificate>, offer: &Offer) -> Result<Reply, NodeError> {
@@ -120,9 +124,13 @@ fn decide(premises: &Premises, certificate: &Signed<Certificate>, offer: &Offer)
         ref other => other.clone(),
     };
     match &known {
-        Reply::Accepted => keep(premises, offer, &giver, Standing::Accepted, Some((&chunk, &record, &home)))?,
+        Reply::Accepted => keep(premises, offer, &giver, Standing::Accepted, None, Some((&chunk, &record, &home)))?,
         Reply::PendingReview { against } => {
-            keep(premises, offer, &giver, Standing::Pending { against: *against }, None)?;
+            let told_against = match &told {
+                Reply::PendingReview { against } => Some(*against),
+                _ => None,
+            };
+            keep(premises, offer, &giver, Standing::Pending { against: *against }, told_against, None)?;
         }
         Reply::SkippedDuplicate { .. } | Reply::MaxHopsExceeded | Reply::Rejected { .. } => {}
     }
@@ -170,6 +178,7 @@ fn keep(
     offer: &Offer,
     giver: &NodeId,
     standing: Standing,
+    told_against: Option<Cid>,
     evidence: Option<(&Chunk, &SourceRecord, &Home)>,
 ) -> Result<(), NodeError> {
     let teaching = offer.taught.teaching.cid();
@@ -180,6 +189,7 @@ fn keep(
         at: premises.now(),
         confidence,
         standing,
+        told_against,
     };
     let word = if evidence.is_some() { "accepted" } else { "pending" };
     let event = premises.event(&giver.to_string(), "teach.take", teaching, word, format!("confidence {confidence}"));
@@ -189,24 +199,41 @@ fn keep(
     kept::put_held(&mut change, &offer.taught.teaching.value().source);
     if let Some((chunk, record, home)) = evidence {
         put_evidence(premises, &mut change, offer, chunk, record, home)?;
+        owe(premises, &mut change, offer, giver)?;
     }
     let position = premises.store.commit(change)?;
     if evidence.is_some() {
         premises.index.flush_to(position)?;
-        owe(premises, offer, giver)?;
     }
     Ok(())
 }
 
-fn owe(premises: &Premises, offer: &Offer, giver: &NodeId) -> Result<(), NodeError> {
+/// Receipts are owed in the change that takes evidence in, so none is lost in between.
+fn owe(premises: &Premises, change: &mut Change, offer: &Offer, giver: &NodeId) -> Result<(), NodeError> {
     let (source, origin) = (offer.taught.teaching.value().source, offer.taught.origin());
     let mut sources = vec![(source, origin)];
     if *giver != origin {
         sources.push((source, *giver));
     }
     let may_share = offer.taught.teaching.value().sensitivity == Sensitivity::Public;
-    receipts::owe(premises, &OweReceipts { bundle: offer.taught.teaching.cid(), sources, may_share })?;
+    let owed = Owed { bundle: offer.taught.teaching.cid(), sources, may_share };
+    put_owed(premises, change, &owed)?;
     Ok(())
+}
+
+/// The label that a narrowing gives what is taught, by its name or its text.
+fn narrowed(
+    premises: &Premises,
+    said: &Teaching,
+    chunk: &Chunk,
+    record: &SourceRecord,
+) -> Result<Option<Sensitivity>, NodeError> {
+    let texts = [Some(record.fingerprint), fingerprint_of_chunk(&chunk.text)];
+    let mut standing = kept::standing_on(&premises.store, &said.source)?;
+    for text in texts.into_iter().flatten() {
+        standing.extend(kept::standing_by_text(&premises.store, &text)?);
+    }
+    Ok(narrowed_to(&standing))
 }
 
 fn put_evidence(
@@ -218,6 +245,8 @@ fn put_evidence(
     home: &Home,
 ) -> Result<(), NodeError> {
     let said = offer.taught.teaching.value();
+    // What was narrowed at home does not come back under the label that it had before.
+    let sensitivity = said.sensitivity.max(narrowed(premises, said, chunk, record)?.unwrap_or(said.sensitivity));
     change.put_block(offer.chunk.clone());
     change.put_block(offer.source.clone());
     let existing = kept::source(&premises.store, &said.source)?;
@@ -230,7 +259,7 @@ fn put_evidence(
         media_type: record.media_type.clone(),
         adapter: record.adapter.clone(),
         scope: record.scope.clone(),
-        sensitivity: said.sensitivity,
+        sensitivity,
         raw: record.raw,
         chunks: Vec::new(),
         publisher: record.publisher,
@@ -239,14 +268,14 @@ fn put_evidence(
         creator: None,
         state: SourceState::Active,
     });
-    row.sensitivity = row.sensitivity.max(said.sensitivity);
+    row.sensitivity = row.sensitivity.max(sensitivity);
     row.chunks.push(said.chunk);
     change.put_unit(&KnowledgeUnit {
         chunk: said.chunk,
         source: chunk.source,
         kind: said.kind,
         scope: record.scope.clone(),
-        sensitivity: said.sensitivity,
+        sensitivity,
         origin: Origin {
             source_type: SourceType::Document,
             source_ref: record.uri.clone(),
@@ -316,12 +345,10 @@ pub(in crate::federation) fn resolve(premises: &Premises, ask: &ResolveTeaching)
         if unit(&premises.store, &offer.taught.teaching.value().chunk)?.is_none() {
             put_evidence(premises, &mut change, &offer, &chunk, &record, &home)?;
         }
+        owe(premises, &mut change, &offer, &received.giver)?;
     }
     kept::put_received(&mut change, &ask.teaching, &received);
     let position = premises.store.commit(change)?;
     premises.index.flush_to(position)?;
-    if taken.is_some() {
-        owe(premises, &offer, &received.giver)?;
-    }
     view_received(premises, &ask.teaching, &received)
 }

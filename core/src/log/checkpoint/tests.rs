@@ -56,8 +56,11 @@ fn extension_lines_and_foreign_signatures_are_kept() {
 #[test]
 fn what_is_no_checkpoint_is_refused() {
     let root = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+    // 32 bytes too, in two pieces: one root would have two texts.
+    let pieces = "CsUYapGGPo4tkMgIAUqom/Xajj7h2fB2MPA3j2I=eqx2";
     let parse = |body: &str| SignedCheckpoint::parse(&format!("{body}\n\u{2014} a AAAAAGZm\n")).map(|_| ());
     assert_eq!(parse(&format!("a\n1\n{root}\n")), Ok(()));
+    assert_eq!(parse(&format!("a\n1\n{pieces}\n")), Err(LogError::Body("the root is not 32 bytes of base64")));
     for body in [
         "a\n".into(),
         "a\n1\n".into(),
