@@ -292,7 +292,9 @@ fn quality_of(
     let questions: Vec<&str> = corpus.questions.iter().map(|q| q.1.as_str()).collect();
     let vectors = |texts: &[&str]| model.embed(texts, &|| false).unwrap().into_iter().map(|e| e.vector);
     let mut table = Table::new(model.id());
-    vectors(&texts).for_each(|vector| drop(table.push(&vector).unwrap()));
+    for vector in vectors(&texts) {
+        table.push(&vector).unwrap();
+    }
     let near = |question: Quantised| table.nearest(&question, DEPTH, |_| true, |row| row).unwrap();
     let dense: Vec<Vec<(usize, i32)>> = vectors(&questions)
         .map(|question| near(question).into_iter().map(|hit| (hit.row, hit.dot)).collect())

@@ -15,9 +15,9 @@
 //! **Invariant:** no network. A model is in the program, or a file that somebody brought.
 //!
 //! **Invariant:** a vector depends on its text and its model, not on the texts beside it. Each text goes through the
-//! network alone: in a padded batch the last bits of f32 depend on the shape of the batch, and the int8 model scales its
-//! activations by the largest in the *whole* batch, which moves coordinates by many steps. Whoever batches all the same
-//! ([`Settings::texts_per_pass`]) makes vectors of another identity.
+//! network alone, so no shape of a batch can reach the last bits of its floats. Padded passes of eight gave the same
+//! integers for both files where that was measured, but nothing promises it on another processor; so whoever pads all
+//! the same ([`Settings::texts_per_pass`]) makes vectors of another identity.
 //!
 //! ```
 //! # #[cfg(feature = "embedded")] {

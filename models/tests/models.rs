@@ -46,7 +46,7 @@ fn vectors(model: &dyn Embedder, texts: &[&str]) -> Vec<Quantised> {
 /// Texts of many lengths, each of its own words.
 fn many() -> Vec<String> {
     let words: Vec<&str> = TEXTS.iter().flat_map(|text| text.split(' ')).collect();
-    (0..24)
+    (0..16)
         .map(|i| words.iter().cycle().skip(7 * i).take(1 + i * i % 90).copied().collect::<Vec<_>>().join(" "))
         .collect()
 }
@@ -145,8 +145,8 @@ fn a_vector_depends_on_its_text_alone() {
     }
 }
 
-/// Why texts go alone: in padded passes vectors move, those of the int8 model by many steps. Such vectors have another
-/// identity, so that they cannot get among the others.
+/// Padding is not seen by the network: a vector moves by one step at most, where the last bits of a float decide. Such
+/// vectors have another identity all the same, so that they cannot get among the others.
 #[test]
 fn padded_passes_make_another_identity() {
     let many = many();
@@ -166,7 +166,7 @@ fn padded_passes_make_another_identity() {
         );
         let (a, b) = &pairs[0];
         assert!(matches!(a.dot(b), Err(VectorError::OtherModel { .. })));
-        assert!(most <= [1, 12][which], "padding is not seen by the network, so meaning stays");
+        assert!(most <= 1, "padding is not seen by the network");
     }
 }
 
