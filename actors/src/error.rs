@@ -14,6 +14,9 @@ pub enum NodeError {
     /// The caller may not do this at all.
     #[error("{0}")]
     Denied(String),
+    /// A bundle is not what it says that it is.
+    #[error("{0}")]
+    NotAuthentic(String),
     /// It contradicts what is already there.
     #[error("{0}")]
     Conflict(String),
@@ -68,6 +71,7 @@ impl NodeError {
             NodeError::Invalid(_) => "invalid_request",
             NodeError::NotFound(_) => "not_found",
             NodeError::Denied(_) => "denied",
+            NodeError::NotAuthentic(_) => "not_authentic",
             NodeError::Conflict(_) => "conflict",
             NodeError::TooLarge(_) => "too_large",
             NodeError::Stopped(_) => "publishing_stopped",

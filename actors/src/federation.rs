@@ -177,6 +177,15 @@ impl Handler<RootsMoved> for Federation {
     }
 }
 
+impl Handler<LookAgain> for Federation {
+    type Result = Result<(), NodeError>;
+
+    fn handle(&mut self, _: LookAgain, ctx: &mut Context<Self>) -> Self::Result {
+        self.turn(Turn::LookAgain, ctx);
+        Ok(())
+    }
+}
+
 impl Handler<SendReceipts> for Federation {
     type Result = Result<(), NodeError>;
 

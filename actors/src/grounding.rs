@@ -207,8 +207,10 @@ fn heads(
     for publisher in publishers.collect::<std::collections::BTreeSet<_>>() {
         if let Some(head) = kept::log_head(&premises.store, &own, &publisher)? {
             // Of its own log a node always knows the end.
-            let as_of = if publisher == own { now } else { head.as_of };
-            heads.push(Head { publisher, checkpoint: head.state.checkpoint, as_of });
+            let as_of = if publisher == own { Some(now) } else { head.confirmed() };
+            // What was not confirmed here says nothing of how its evidence stands.
+            let checkpoint = head.state.checkpoint;
+            heads.extend(as_of.map(|as_of| Head { publisher, checkpoint, as_of }));
         }
     }
     Ok(heads)

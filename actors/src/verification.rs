@@ -24,7 +24,7 @@ use plumb_storage::{Change, Records};
 
 use crate::door::Door;
 use crate::error::NodeError;
-use crate::federation::{Federation, ListPeers, LogGrew, RootsMoved};
+use crate::federation::{Federation, ListPeers, LogGrew, LookAgain, RootsMoved};
 use crate::kept::{self, KeptNotice, Obligation};
 use crate::premises::{Premises, blocking};
 
@@ -123,7 +123,8 @@ impl Handler<SettleRoots> for Verification {
         let (premises, federation) = (self.premises.clone(), self.federation.clone());
         Box::pin(async move {
             blocking(move || statements::decide(&premises, &ask.by, &ask.new)).await?;
-            federation.ask(RootsMoved, crate::DEADLINE).await
+            federation.ask(RootsMoved, crate::DEADLINE).await?;
+            federation.ask(LookAgain, crate::DEADLINE).await
         })
     }
 }

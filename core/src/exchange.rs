@@ -25,7 +25,8 @@ pub mod session;
 mod verify;
 
 pub use bundle::{
-    AnswerRef, Bundle, BundleTag, Cited, Contents, Head, ISSUED_MAX_AGE, Seal, SealTag, SealedBundle, Statistics, seal,
+    AnswerRef, Bundle, BundleTag, Cited, Contents, Head, ISSUED_MAX_AGE, MAX_AGE_MAX, Seal, SealTag, SealedBundle,
+    Statistics, seal,
 };
 pub use car::{CAR_BLOCKS_MAX, CAR_BYTES_MAX, CarError, read_car, write_car};
 pub use file::{BUNDLE_BYTES_MAX, BundleFile, Form};

@@ -1,8 +1,8 @@
 //! Gravity: what independent corroboration lets rise, from a person to team, department, organisation.
 //!
 //! A plan is a value: it says what would rise and why not more, and changes nothing. Here stand the thresholds of the
-//! design (GRV-02 to GRV-06), the evidence formula (KNU-09) and the plan over statements that are corroborated word for
-//! word by other lineages; similarity by meaning joins it with the embeddings.
+//! design (GRV-02 to GRV-06) and the plan over statements that are corroborated word for word by other lineages;
+//! similarity by meaning joins it with the embeddings. How well something is supported is for [`crate::evidence`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,10 @@ use cid::Cid;
 
 use crate::boundary::Sensitivity;
 use crate::content::Fingerprint;
+use crate::evidence::{Inputs, base_confidence, evidence};
 use crate::identity::EntityId;
 use crate::knowledge::{KnowledgeType, ScopeLevel};
-use crate::measure::{Milli, ratio};
-
-/// Corroborations beyond this add nothing (KNU-09).
-const CORROBORATIONS_MAX: u64 = 10;
-/// Accesses beyond this add nothing (KNU-09).
-const ACCESSES_MAX: u64 = 50;
-
-/// Evidence in thousandths: `min(1, base · (1 + 0.1·c) · (1 + 0.01·min(a, 50)) · f ÷ (1 + 0.5·k))` (KNU-09), with `c`
-/// corroborations, `a` accesses, `f` the authority of the source and `k` active contradictions.
-pub fn evidence(base: Milli, corroborations: u64, accesses: u64, authority_milli: u64, contradictions: u64) -> Milli {
-    let above = u64::from(base.get())
-        * (10 + corroborations.min(CORROBORATIONS_MAX))
-        * (100 + accesses.min(ACCESSES_MAX))
-        * authority_milli;
-    // base/1000 · (10+c)/10 · (100+a)/100 · f/1000 ÷ (2+k)/2
-    let below = 1000 * 10 * 100 * 1000 * (2 + contradictions.min(1 << 20)) / 2;
-    Milli::clamped(i64::try_from(ratio(above, below, 1000)).unwrap_or(1000))
-}
+use crate::measure::{Duration, Factor, Milli, ratio};
 
 /// What a type weighs when it rises, in thousandths (GRV-02).
 pub const fn type_weight(kind: KnowledgeType) -> u64 {
@@ -42,17 +26,6 @@ pub const fn type_weight(kind: KnowledgeType) -> u64 {
         KnowledgeType::Context | KnowledgeType::Summary => 700,
         KnowledgeType::Conversation => 500,
     }
-}
-
-/// The confidence that a type begins with (KNU-02).
-pub const fn base_confidence(kind: KnowledgeType) -> Milli {
-    Milli::from_const(match kind {
-        KnowledgeType::Decision | KnowledgeType::Pattern | KnowledgeType::ErrorFix => 800,
-        KnowledgeType::Preference => 950,
-        KnowledgeType::CodePattern => 700,
-        KnowledgeType::Context | KnowledgeType::Command | KnowledgeType::Summary => 600,
-        KnowledgeType::Conversation => 400,
-    })
 }
 
 /// Promotion score in thousandths: `min(1, evidence · type weight · freshness)` (GRV-01). A new unit has freshness 1.
@@ -137,8 +110,16 @@ pub fn plan(bodies: &[Body]) -> Vec<Step> {
         if corroborations == 0 {
             continue;
         }
-        let evidence = evidence(base_confidence(body.kind), corroborations, 0, 1000, 0);
-        let score = promotion_score(evidence, body.kind, Milli::ONE);
+        let support = Inputs {
+            base: base_confidence(body.kind),
+            corroborations,
+            accesses: 0,
+            authority: Factor::ONE,
+            contradictions: 0,
+            resolution: Factor::ONE,
+            idle: Duration(0),
+        };
+        let score = promotion_score(evidence(support).score.into(), body.kind, Milli::ONE);
         let held = if body.sensitivity > Sensitivity::Internal {
             Some(Held::Sensitive)
         } else if corroborations < corroborations_min {
@@ -162,11 +143,6 @@ mod tests {
     #[test]
     fn formulas_give_the_vectors() {
         let milli = |n| Milli::new(n).unwrap();
-        assert_eq!(evidence(milli(600), 1, 5, 1000, 1).get(), 462);
-        assert_eq!(evidence(milli(800), 2, 10, 1100, 0), Milli::ONE);
-        assert_eq!(evidence(milli(800), 0, 0, 1300, 2).get(), 520);
-        assert_eq!(evidence(milli(600), 12, 60, 1000, 3).get(), 720);
-        assert_eq!(evidence(milli(600), 10, 50, 1000, 3).get(), 720);
         assert_eq!(promotion_score(milli(500), KnowledgeType::Decision, Milli::ONE).get(), 750);
         assert_eq!(promotion_score(Milli::ONE, KnowledgeType::Conversation, Milli::ONE).get(), 500);
     }

@@ -46,6 +46,11 @@ pub enum IdentityError {
     /// Not an entity id.
     #[error("`{0}` is not an entity id such as `person-mara-lindqvist` or `department-operations`")]
     Entity(String),
+    /// Not one of the eight types of entity.
+    #[error(
+        "`{0}` is no type of entity: person, team, department, organization, project, system, module and topic are"
+    )]
+    EntityType(String),
 }
 
 /// The role in which something is signed.
@@ -318,7 +323,27 @@ impl EntityType {
     }
 }
 
+impl fmt::Display for EntityType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for EntityType {
+    type Err = IdentityError;
+    fn from_str(text: &str) -> Result<EntityType, IdentityError> {
+        let known = EntityType::ALL.into_iter().find(|k| k.as_str() == text);
+        known.ok_or_else(|| IdentityError::EntityType(text.chars().take(ENTITY_ID_LEN_MAX).collect()))
+    }
+}
+
 /// `{type}-{slug}` (ENT-03), such as `department-operations`.
+///
+/// A slug of a name in ASCII holds `a-z`, `0-9` and single hyphens inside. A letter or digit of another script is kept
+/// as it is, in lower case where it has one: `Ångström Café` gives `ångström-café`, `経営 企画` gives `経営-企画`. Dropping
+/// them, as a rule of ASCII alone would, left such names with no id at all, or with one that another name has too.
+/// Two spellings of one letter in Unicode (composed or not) are two slugs; whoever takes names from outside normalises
+/// them first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct EntityId {
@@ -373,7 +398,7 @@ impl FromStr for EntityId {
     fn from_str(text: &str) -> Result<EntityId, IdentityError> {
         let refused = || IdentityError::Entity(text.chars().take(ENTITY_ID_LEN_MAX).collect());
         let (kind, slug) = text.split_once('-').ok_or_else(refused)?;
-        let kind = EntityType::ALL.into_iter().find(|k| k.as_str() == kind).ok_or_else(refused)?;
+        let kind = kind.parse().map_err(|_| refused())?;
         let id = EntityId::new(kind, slug)?;
         if id.slug == slug { Ok(id) } else { Err(refused()) }
     }
@@ -446,6 +471,18 @@ mod tests {
         let id = EntityId::new(EntityType::System, "Auth Service").unwrap();
         assert_eq!(id.to_string(), "system-auth-service");
         assert_eq!("person-mara-lindqvist".parse::<EntityId>().unwrap().slug(), "mara-lindqvist");
+        for (name, slug) in [
+            ("--Auth__Service!!", "auth-service"),
+            ("C++ / Rust 2024", "c-rust-2024"),
+            ("Ångström Café", "ångström-café"),
+            ("経営 企画", "経営-企画"),
+            ("Отдел №7", "отдел-7"),
+        ] {
+            assert_eq!(EntityId::new(EntityType::Topic, name).unwrap().slug(), slug);
+        }
+        assert!(EntityId::new(EntityType::Topic, "!?").is_err(), "a name without a letter or digit has no id");
+        assert_eq!("topic".parse(), Ok(EntityType::Topic));
+        assert_eq!("robot".parse::<EntityType>(), Err(IdentityError::EntityType("robot".into())));
         for bad in ["person", "person-", "robot-x", "person-A", "person-a--b"] {
             assert!(bad.parse::<EntityId>().is_err(), "{bad}");
         }

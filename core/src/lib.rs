@@ -16,7 +16,9 @@
 //! | [`identity`] | keys, `did:key`, entity names, domain-separated signatures |
 //! | [`content`] | blocks and their CIDs, sources, chunks, the chunker |
 //! | [`knowledge`] | the unit: a chunk with its type, scope, sensitivity and origin |
+//! | [`graph`] | people, teams, code and topics; who is near to whom; names and what they mean |
 //! | [`boundary`] | sensitivity detection, who may read what |
+//! | [`evidence`] | evidence score, authority of sources, staleness |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
 //! | [`vector`] | quantised vectors and the model that made them, exact nearest neighbours |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
@@ -28,6 +30,7 @@
 //! | [`lifecycle`] | what a notice reaches, and what may never become active again |
 //! | [`log`] | RFC 6962 Merkle tree and signed checkpoints |
 //! | [`exchange`] | the context bundle: seal, verify, replay; CAR and JSON forms; conflicts between bundles |
+//! | [`evaluation`] | judged queries, measures of a ranking, comparison of two, the release gate |
 //!
 //! ```
 //! use plumb_core::identity::{Domain, SecretKey};
@@ -43,7 +46,10 @@
 
 pub mod boundary;
 pub mod content;
+pub mod evaluation;
+pub mod evidence;
 pub mod exchange;
+pub mod graph;
 pub mod gravity;
 pub mod grounding;
 pub mod identity;

@@ -3,9 +3,15 @@
 //! **The one rounding rule:** a ratio is truncated towards zero ([`ratio`]), so a score never claims more than the
 //! evidence gives it.
 
+mod exponential;
+mod factor;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use exponential::{exp_neg, exp2_neg};
+pub use factor::{Factor, Product, Weight};
 
 /// A score that people read: thousandths, `0..=1000`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -71,6 +77,8 @@ impl Milli {
 }
 
 impl Micro {
+    /// Nothing.
+    pub const ZERO: Micro = Micro(0);
     /// All of it.
     pub const ONE: Micro = Micro(1_000_000);
 
@@ -79,9 +87,23 @@ impl Micro {
         if value <= 1_000_000 { Ok(Micro(value)) } else { Err(RangeError { value: value.into(), max: 1_000_000 }) }
     }
 
+    /// A score known when the program is written.
+    ///
+    /// # Panics
+    /// In a constant, at compile time, if `value` is above 1_000_000.
+    pub const fn from_const(value: u32) -> Micro {
+        assert!(value <= 1_000_000);
+        Micro(value)
+    }
+
     /// `numerator / denominator` by the one rounding rule.
     pub fn from_ratio(numerator: u64, denominator: u64) -> Micro {
         Micro(u32::try_from(ratio(numerator, denominator, 1_000_000)).unwrap_or(1_000_000))
+    }
+
+    /// What is missing from all of it.
+    pub const fn complement(self) -> Micro {
+        Micro(1_000_000 - self.0)
     }
 
     /// Millionths.

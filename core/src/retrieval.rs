@@ -7,6 +7,7 @@
 //! statistics is fused by rank ([`fuse`]), and which of many nodes are asked at all follows from what they publish of
 //! their collections ([`select`]). What a node's vectors find beside the words joins them in [`blend`].
 
+pub mod assembly;
 mod bm25;
 mod cori;
 mod fusion;

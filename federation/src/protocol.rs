@@ -28,6 +28,7 @@ mod backoff;
 mod random;
 
 pub use admission::Admission;
+pub use backoff::has_passed;
 pub use breaker::Breaker;
 pub use delivery::Delivery;
 pub use latency::{Latencies, Patience};

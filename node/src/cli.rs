@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, gravity, ingest, init, jobs, log, notices, org, peers,
-    search, sources, teach, token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, context, eval, gravity, ingest, init, jobs, log, notices, org,
+    peers, search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -111,6 +111,8 @@ enum Command {
     Doctor(care::DoctorArgs),
     /// Measure: whole nodes on this machine, or simulated federations
     Bench(bench::BenchArgs),
+    /// Measure how well a node finds: a judged collection, two runs compared, the release gate
+    Eval(eval::EvalArgs),
     /// Show the configuration, and where each value comes from
     Config(config::ConfigArgs),
     /// Print completions for a shell
@@ -142,6 +144,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// What a command knows that works with a home of its own, for nobody in particular.
+    pub fn at(home: PathBuf) -> Context {
+        Context { json: false, person: None, home: Some(home) }
+    }
+
     /// The home, whether or not it is there.
     pub fn home(&self) -> anyhow::Result<Home> {
         Home::at(self.home.as_deref())
@@ -220,6 +227,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
+        Command::Eval(args) => eval::run(cx, args).await,
         Command::Demo(_) | Command::Completions(_) | Command::Bench(_) | Command::Config(_) | Command::Init(_) => {
             unreachable!("these need no system and are done by `run`")
         }
@@ -284,6 +292,10 @@ mod tests {
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",
             "plumb bench sim --nodes 10,100 --seeds 1..=3 --publishers 4 --loss 50 --delay 200 --scenario all --plot f --json",
+            "plumb eval run d --run f --queries q --qrels f --slices s --markdown m --svg v --seed 3 --json",
+            "plumb eval score f --qrels q --measure nDCG@10,RR --corpus d",
+            "plumb eval compare a b --qrels q",
+            "plumb eval gate a b --qrels q --slices s --primitive p",
             "plumb completions zsh",
             "plumb config show",
         ] {
@@ -301,6 +313,8 @@ mod tests {
             "plumb ingest a --sensitivity secret",
             "plumb org certify r",
             "plumb search q --as mara",
+            "plumb eval score f",
+            "plumb eval score f --qrels q --measure ndcg",
             "plumb teach offer a.md --kind decision --confidence 1001",
             "plumb teach resolve bafy maybe",
             "plumb trust add did:web:x --name N",

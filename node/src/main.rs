@@ -14,6 +14,7 @@
 //! | [`offline`] | what needs no node: verifying and replaying a bundle file |
 //! | [`problem`], [`exit`] | the one list of ways to fail, over HTTP and as exit codes |
 //! | [`demo`], [`mod@bench`] | the whole story on embedded defaults; measurements with real nodes |
+//! | [`mod@eval`] | judged collections: asked of a node of their own, measured, compared |
 //! | [`process`] | child processes of these two, none of which outlives them |
 //!
 //! **Invariant:** nothing here decides about evidence. Who may read and what is said stands in `core`; who does the
@@ -27,6 +28,7 @@ mod clock;
 mod commands;
 mod config;
 mod demo;
+mod eval;
 mod exit;
 mod home;
 mod host;

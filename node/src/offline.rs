@@ -87,7 +87,7 @@ pub fn verdict(file: &[u8], trusted: &[OrgId], notices: &[Signed<Notice>], state
         Ok(verified) if !notices.is_empty() => with(&|cid, source| status_of(verified, &roots, notices, cid, source)),
         _ => first,
     };
-    VerdictView::of(&result)
+    VerdictView::of_part(file).unwrap_or_else(|| VerdictView::of(&result))
 }
 
 /// What the given notices say of a source. A notice counts if its signer may speak for the source: its publisher, or
@@ -120,7 +120,7 @@ fn status_of(
     let with = |effect| standing.iter().find(|s| s.effect == effect).map(|s| s.notice);
     match (with(Effect::Withdraw), with(Effect::Caution)) {
         (Some(notice), _) => SourceStatus::Withdrawn(notice),
-        (None, Some(notice)) => SourceStatus::Caution(notice),
+        (None, Some(notice)) => SourceStatus::Caution { notice, as_of: None },
         (None, None) => SourceStatus::Unknown,
     }
 }

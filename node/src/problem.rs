@@ -22,6 +22,7 @@ pub enum Reason {
     Unauthenticated,
     Denied,
     NotFound,
+    NotAuthentic,
     MethodNotAllowed,
     Conflict,
     NotCertified,
@@ -42,11 +43,12 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 20] = [
+    pub const ALL: [Reason; 21] = [
         Reason::InvalidRequest,
         Reason::Unauthenticated,
         Reason::Denied,
         Reason::NotFound,
+        Reason::NotAuthentic,
         Reason::MethodNotAllowed,
         Reason::Conflict,
         Reason::NotCertified,
@@ -77,6 +79,7 @@ impl Reason {
             Reason::NotCertified => ("not_certified", 409, "The node has no certificate"),
             Reason::PublishingStopped => ("publishing_stopped", 409, "The node publishes nothing at present"),
             Reason::TooLarge => ("too_large", 413, "More than is taken at once"),
+            Reason::NotAuthentic => ("not_authentic", 422, "It is not what it says that it is"),
             Reason::UnsupportedMediaType => ("unsupported_media_type", 415, "Not a form that is read here"),
             Reason::KeyReused => ("key_reused", 422, "The idempotency key was used before"),
             Reason::StorageFailed => ("storage_failed", 500, "The store failed"),
@@ -163,6 +166,7 @@ impl Problem {
         match Reason::parse(&self.reason) {
             Some(Reason::InvalidRequest | Reason::UnsupportedMediaType | Reason::TooLarge) => Exit::Usage,
             Some(Reason::Denied | Reason::Unauthenticated) => Exit::Denied,
+            Some(Reason::NotAuthentic) => Exit::NotAuthentic,
             Some(Reason::Busy | Reason::ActorFailed | Reason::DeadlinePassed) => Exit::Busy,
             _ => Exit::Failed,
         }

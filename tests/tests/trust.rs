@@ -339,6 +339,13 @@ fn an_organisation_that_is_excluded_from_content_still_hears_what_becomes_of_wha
         shown.code == 0 && shown.json()["refused"].is_string() && shown.json()["applied"].is_null()
     });
 
+    // It counts when it is let in after all: what was refused is looked at again.
+    hydrology.home.ok(&["trust", "set", &northwater.did, "--incoming", "full"]);
+    await_news("what was refused is applied", || {
+        let shown = hydrology.home.run(&["notices", "show", text(&second, "/notice")]);
+        shown.code == 0 && shown.json()["applied"].is_object()
+    });
+
     // To be forgotten has to be said.
     assert_eq!(operations.home.ok(&["trust", "remove", &halden.did, "--forget"])["excluded"], false);
     assert!(trusted(&operations.home, &halden).is_null());

@@ -121,7 +121,7 @@ pub struct HeldLogView {
     /// Entries that are held.
     pub size: u64,
     /// When its publisher last confirmed that there is no more.
-    pub as_of: String,
+    pub as_of: Option<String>,
     /// The newest size that this node has cosigned; 0 for none.
     pub cosigned: u64,
     /// Whether it showed two histories, and nothing more is taken from it.

@@ -182,7 +182,7 @@ fn held_logs(premises: &Premises) -> Result<Vec<HeldLogView>, NodeError> {
             publisher: publisher.to_string(),
             organisation: head.state.certificate.value().org_name.clone(),
             size: head.state.range.size(),
-            as_of: head.as_of.to_string(),
+            as_of: head.confirmed().map(|as_of| as_of.to_string()),
             cosigned: kept::witnessed(&premises.store, &publisher)?.map_or(0, |c| c.checkpoint().size),
             quarantined: kept::is_forked(&premises.store, &publisher)?,
         });

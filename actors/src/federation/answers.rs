@@ -56,7 +56,7 @@ pub(super) async fn answer(
         }
         Protocol::Notice => {
             let request = NoticeRequest::decode(&bytes)?;
-            Ok(notice(premises, verification, &certificate, request).await.encode())
+            Ok(notice(premises, desk, verification, &certificate, request).await.encode())
         }
         Protocol::Teach => {
             let request = TeachRequest::decode(&bytes)?;
@@ -95,8 +95,10 @@ fn search_as(
     let requester = match desk.requester(certificate, &request, &premises.node(), premises.now()) {
         Ok(requester) => requester,
         Err(error) => {
-            let event = premises.event(&node, "search", subject_of(&request), "denied", &error);
-            premises.store.commit(Change::new(event))?;
+            if desk.is_to_be_noted(&certificate.node, &format!("denied: {error}"), premises.now()) {
+                let event = premises.event(&node, "search", subject_of(&request), "denied", &error);
+                premises.store.commit(Change::new(event))?;
+            }
             return Ok(deny(&error.to_string()));
         }
     };
@@ -243,6 +245,7 @@ async fn teach(premises: Arc<Premises>, certificate: Signed<Certificate>, reques
 
 async fn notice(
     premises: Arc<Premises>,
+    desk: Arc<Desk>,
     verification: Late<Door<Verification>>,
     by: &Signed<Certificate>,
     request: NoticeRequest,
@@ -257,7 +260,7 @@ async fn notice(
                 Ok(()) => Some(Box::new(certificate)),
                 Err(TrustError::NotSignedByRoot | TrustError::UnknownRoot { .. }) => {
                     let why = "the notice is of a publisher whose organisation is not trusted here";
-                    note_delivery(&premises, by, notice.cid(), "refused", why).await;
+                    note_delivery(&premises, &desk, by, notice.cid(), "refused", why).await;
                     return NoticeResponse::Refused { reason: reason(why) };
                 }
                 // Its publisher may be known here by another certificate.
@@ -268,8 +271,8 @@ async fn notice(
                 ApplyNotice { notice: Box::new(notice), certificate: vouched, place: Place::Shown, is_open: false };
             let applied = door.ask(apply, crate::DEADLINE).await;
             match &applied {
-                Ok(_) => note_delivery(&premises, by, cid, "ok", "").await,
-                Err(error) => note_delivery(&premises, by, cid, "failed", &error.to_string()).await,
+                Ok(_) => note_delivery(&premises, &desk, by, cid, "ok", "").await,
+                Err(error) => note_delivery(&premises, &desk, by, cid, "failed", &error.to_string()).await,
             }
             applied.map(NoticeResponse::Acknowledged)
         }
@@ -289,8 +292,21 @@ async fn notice(
 
 /// Writes down that a peer delivered a notice. What is applied already is delivered once more only by whoever did not
 /// get the acknowledgement.
-async fn note_delivery(premises: &Arc<Premises>, by: &Signed<Certificate>, notice: cid::Cid, outcome: &str, why: &str) {
-    let event = premises.event(&by.value().node.to_string(), "notice.delivered", notice, outcome, why);
+async fn note_delivery(
+    premises: &Arc<Premises>,
+    desk: &Desk,
+    by: &Signed<Certificate>,
+    notice: cid::Cid,
+    outcome: &str,
+    why: &str,
+) {
+    let peer = by.value().node;
+    // Of what is refused a peer can make up as much as it likes.
+    let what = if outcome == "ok" { format!("notice {notice}") } else { format!("notice {outcome}: {why}") };
+    if !desk.is_to_be_noted(&peer, &what, premises.now()) {
+        return;
+    }
+    let event = premises.event(&peer.to_string(), "notice.delivered", notice, outcome, why);
     let premises = premises.clone();
     if let Err(error) = blocking(move || Ok(premises.store.commit(Change::new(event))?)).await {
         tracing::error!(%error, "that a notice was delivered could not be written down");

@@ -173,6 +173,6 @@ fn view(premises: &Premises, certificate: &Certificate, told: Told, hits: u64) -
         detail: told.detail,
         hits,
         dropped: told.dropped,
-        feed_age_ms: feed.map(|head| premises.now().since(head.as_of).0),
+        feed_age_ms: feed.and_then(|head| head.confirmed()).map(|as_of| premises.now().since(as_of).0),
     })
 }

@@ -11,7 +11,7 @@ use plumb_core::retrieval::CollectionSummary;
 use plumb_core::trust::{AssertionError, Certificate, Nonces, asserted_requester};
 use plumb_federation::protocol::admission::PEERS_MAX;
 use plumb_federation::protocol::search::PeerState;
-use plumb_federation::protocol::{Breaker, Latencies, Patience};
+use plumb_federation::protocol::{Breaker, Latencies, Patience, has_passed};
 use plumb_federation::wire::search::SearchRequest;
 use plumb_storage::Position;
 
@@ -47,6 +47,8 @@ struct Remembered {
     /// Each with when it was fetched.
     summaries: BTreeMap<NodeId, (Timestamp, Arc<CollectionSummary>)>,
     own: Option<OwnSummary>,
+    /// What was written down of whom lately, and when.
+    noted: BTreeMap<(NodeId, String), Timestamp>,
 }
 
 /// The memory.
@@ -124,6 +126,24 @@ impl Desk {
         }
     }
 
+    /// Whether something that a peer does is to be written down: the first time, and then once a minute. What is written
+    /// down stays for ever, and a peer may ask hundreds of times a second.
+    pub(super) fn is_to_be_noted(&self, peer: &NodeId, what: &str, now: Timestamp) -> bool {
+        let noted = &mut self.remembered().noted;
+        let key = (*peer, what.to_string());
+        if noted.get(&key).is_some_and(|at| !has_passed(*at, NOTED_EVERY, now)) {
+            return false;
+        }
+        if noted.len() >= NOTED_MAX {
+            noted.retain(|_, at| !has_passed(*at, NOTED_EVERY, now));
+        }
+        let has_room = noted.len() < NOTED_MAX;
+        if has_room {
+            noted.insert(key, now);
+        }
+        has_room
+    }
+
     /// A peer's summary, if there is one of now.
     pub(super) fn summary(&self, peer: &NodeId, now: Timestamp) -> Option<Arc<CollectionSummary>> {
         let remembered = self.remembered();
@@ -149,6 +169,12 @@ impl Desk {
         self.remembered().own = Some(own);
     }
 }
+
+/// How often the same is written down of one peer.
+const NOTED_EVERY: Duration = Duration::seconds(60);
+
+/// Most that is remembered of what was written down. Past it nothing more is, for a minute.
+const NOTED_MAX: usize = 8192;
 
 /// Summaries of others that are held: 64 of the largest are twelve megabytes, and no question goes to more nodes.
 const SUMMARIES_MAX: usize = 256;

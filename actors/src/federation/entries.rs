@@ -28,7 +28,9 @@ pub(super) async fn apply(
     for (entry, index) in entries.iter().zip(from..) {
         let place = Place::Logged { publisher, index };
         match LogEntry::decode(entry) {
-            Ok(LogEntry::Notice(notice)) => apply_notice(door, notice, &state.certificate, place, true).await?,
+            Ok(LogEntry::Notice(notice)) => {
+                apply_notice(premises, door, notice, &state.certificate, place, true).await?
+            }
             Ok(LogEntry::Sealed(sealed)) => {
                 let at = SealedAt { publisher, index };
                 apply_sealed(premises, door, at, sealed, &state.certificate).await?;
@@ -53,6 +55,28 @@ pub(super) async fn apply(
                 }
             }
             Err(error) => tracing::debug!(%publisher, index, %error, "an entry that is not understood here"),
+        }
+    }
+    Ok(())
+}
+
+/// Applies what is held of others' logs once more. What was applied stays as it is; what was refused is judged by what is
+/// trusted now.
+pub(super) async fn apply_held(premises: &Arc<Premises>, door: &Door<Verification>) -> Result<(), NodeError> {
+    let own = premises.node();
+    let heads = {
+        let premises = premises.clone();
+        blocking(move || Ok(kept::log_heads(&premises.store, &own)?)).await?
+    };
+    for state in heads.into_iter().map(|head| head.state).filter(|state| state.publisher != own) {
+        let mut at = 0;
+        while at < state.range.size() {
+            let page = stored(premises, &state.publisher, at, state.range.size()).await?;
+            if page.is_empty() {
+                break;
+            }
+            apply(premises, door, at, &page, &state).await?;
+            at += page.len() as u64;
         }
     }
     Ok(())
@@ -91,12 +115,20 @@ async fn take_up(
 }
 
 async fn apply_notice(
+    premises: &Arc<Premises>,
     door: &Door<Verification>,
     notice: Signed<plumb_core::notice::Notice>,
     certificate: &Signed<Certificate>,
     place: Place,
     is_open: bool,
 ) -> Result<(), NodeError> {
+    let known = {
+        let (premises, cid) = (premises.clone(), notice.cid());
+        blocking(move || Ok(kept::notice(&premises.store, &cid)?)).await?
+    };
+    if known.is_some_and(|kept| kept.is_open || !is_open) {
+        return Ok(());
+    }
     let certificate = Some(Box::new(certificate.clone()));
     let ask = ApplyNotice { notice: Box::new(notice), certificate, place, is_open };
     match door.ask(ask, crate::DEADLINE).await {
@@ -118,13 +150,20 @@ async fn apply_sealed(
     certificate: &Signed<Certificate>,
 ) -> Result<(), NodeError> {
     let sealed = Arc::new(sealed);
+    let known = {
+        let (premises, cid) = (premises.clone(), sealed.notice);
+        blocking(move || Ok(kept::notice(&premises.store, &cid)?)).await?
+    };
+    if known.is_some() {
+        return Ok(());
+    }
     let taken = {
         let (premises, sealed) = (premises.clone(), sealed.clone());
         blocking(move || take_sealed(&premises, at, &sealed)).await?
     };
     let Some(notice) = taken else { return Ok(()) };
     let place = Place::Logged { publisher: at.publisher, index: at.index };
-    apply_notice(door, notice, certificate, place, false).await?;
+    apply_notice(premises, door, notice, certificate, place, false).await?;
     let premises = premises.clone();
     blocking(move || take_down(&premises, at, &sealed)).await
 }
@@ -154,7 +193,7 @@ async fn look_again(
         let place = Place::Logged { publisher: *publisher, index };
         match LogEntry::decode(entry) {
             Ok(LogEntry::Notice(notice)) if notice.signer() == old => {
-                apply_notice(door, notice, certificate, place, true).await?;
+                apply_notice(premises, door, notice, certificate, place, true).await?;
             }
             Ok(LogEntry::Sealed(sealed)) => {
                 let at = SealedAt { publisher: *publisher, index };

@@ -8,10 +8,12 @@ use actix::prelude::*;
 use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::{Certificate, Place};
+use plumb_core::trust::{Capability, Certificate, Place};
 use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
-use plumb_federation::protocol::{Admission, Delivery, LogSync, Witnessing, admission, delivery, log_sync, witnessing};
+use plumb_federation::protocol::{
+    Admission, Delivery, LogSync, Witnessing, admission, delivery, has_passed, log_sync, witnessing,
+};
 use plumb_federation::wire::gossip::{Gossip, TOPIC};
 use plumb_federation::wire::hello::{Hello, HelloResponse};
 use plumb_federation::wire::log::{Fork, Heads, LogRequest, LogResponse};
@@ -35,10 +37,8 @@ const HELLO: Duration = Duration::from_secs(8);
 const LINGER: Duration = Duration::from_secs(1);
 /// Gossip is tried so often; what it does not reach, the sync does.
 const GOSSIP_TRIES: usize = 5;
-/// How old a stored confirmation of a log may be before a newer one is written down: 15 s.
-const CONFIRM_EVERY_MS: u64 = 15_000;
-/// Entries of the own log that are told in one turn.
-const OWN_PAGE: usize = 1024;
+/// How old a stored confirmation of a log may be before a newer one is written down.
+const CONFIRM_EVERY: plumb_core::measure::Duration = plumb_core::measure::Duration::seconds(15);
 
 /// Something that happened.
 #[derive(Message)]
@@ -66,6 +66,8 @@ pub(super) enum Turn {
     SendReceipts(NodeId),
     /// The trusted organisations changed.
     RootsChanged,
+    /// An operator lets more in than before: what was refused of the logs that are held may count now.
+    LookAgain,
     /// A stranger that was refused has had time to hear why.
     HangUp(NodeId),
     /// Time passed.
@@ -104,13 +106,12 @@ impl Live {
         own_log::settle(premises)?;
         crate::verification::unseal_left(premises)?;
         let heads = kept::log_heads(&premises.store, &premises.node())?;
-        let confirmed = heads.iter().map(|h| (h.state.publisher, h.as_of)).collect();
+        let confirmed = heads.iter().filter_map(|h| Some((h.state.publisher, h.as_of?))).collect();
         let obligations = kept::open_obligations(&premises.store)?.into_iter().map(|(notice, holder, o)| {
-            let standing = match (o.acknowledgement, o.refused, o.silent_since) {
-                (Some(_), ..) => delivery::Standing::Acknowledged { at: o.opened_at },
-                (None, Some((at, reason)), _) => delivery::Standing::Refused { at, reason },
-                (None, None, Some(since)) => delivery::Standing::Silent { since },
-                (None, None, None) => delivery::Standing::Open,
+            let standing = match (o.refused, o.silent_since) {
+                (Some((at, reason)), _) => delivery::Standing::Refused { at, reason },
+                (None, Some(since)) => delivery::Standing::Silent { since },
+                (None, None) => delivery::Standing::Open,
             };
             (notice, holder, standing)
         });
@@ -151,6 +152,11 @@ impl Live {
             Turn::Network(event) => self.network(now, event, me),
             Turn::Met(peer) => self.admission(now, admission::Event::Connected { peer }, me),
             Turn::Admission(event) => self.admission(now, event, me),
+            // It was told on the way here, and the peer may be gone again.
+            Turn::Log(log_sync::Event::PeerAdmitted { peer, .. })
+            | Turn::Witnessing(witnessing::Event::PeerAdmitted { peer, .. })
+            | Turn::Delivery(delivery::Event::PeerAdmitted { peer })
+                if !self.admitted.contains_key(&peer) => {}
             Turn::Log(event) => self.log(now, event, me),
             Turn::Witnessing(event) => self.witness(now, event, me),
             Turn::OwnLogDecided => self.reload(now, me),
@@ -164,6 +170,15 @@ impl Live {
                 self.admission(now, admission::Event::RootsChanged { roots: roots.clone() }, me);
                 self.log(now, log_sync::Event::RootsChanged { roots }, me);
                 self.redial();
+            }
+            Turn::LookAgain => {
+                let (premises, verification) = (self.premises.clone(), self.verification.clone());
+                actix::spawn(async move {
+                    let Some(door) = verification.get() else { return };
+                    if let Err(error) = super::entries::apply_held(&premises, &door).await {
+                        tracing::error!(%error, "the logs that are held could not be looked at again");
+                    }
+                });
             }
             Turn::HangUp(peer) => {
                 if self.admission.permitted(&peer).is_none() {
@@ -183,7 +198,7 @@ impl Live {
 
     /// Fetches the summaries that were fetched long ago.
     fn refresh_summaries(&mut self, now: Timestamp) {
-        if now.since(self.summaries_at) < summaries::FETCH_EVERY {
+        if !has_passed(self.summaries_at, summaries::FETCH_EVERY, now) {
             return;
         }
         self.summaries_at = now;
@@ -301,7 +316,7 @@ impl Live {
                 Err(error) => {
                     tracing::warn!(%peer, ?protocol, %error, "a request that cannot be read; the peer is disconnected");
                     drop(token);
-                    let _ = network.disconnect(peer).await;
+                    let _ = network.penalise(peer).await;
                 }
             }
         });
@@ -380,12 +395,13 @@ impl Live {
                     self.remarks.forget(&peer);
                     self.confirm(now, peer, &Heads { heads: heads.clone(), forks: Vec::new() });
                     let (premises, desk, me) = (self.premises.clone(), self.link.desk.clone(), me.clone());
+                    let may_witness = certificate.value().may(&Capability::Witness);
                     actix::spawn(async move {
                         let _ = network.admit(peer).await;
                         actix::spawn(summaries::fetch(premises.clone(), network.clone(), desk, peer));
                         let _ = me.send(Turn::Log(log_sync::Event::PeerAdmitted { peer, heads })).await;
                         let cosigned = witness::cosigned_by(&premises, &peer);
-                        let event = witnessing::Event::PeerAdmitted { peer, cosigned };
+                        let event = witnessing::Event::PeerAdmitted { peer, cosigned, may_witness };
                         let _ = me.send(Turn::Witnessing(event)).await;
                         own_log::probe(&premises, &network, peer, &me).await;
                         let _ = me.send(Turn::Delivery(delivery::Event::PeerAdmitted { peer })).await;
@@ -457,13 +473,14 @@ impl Live {
                         let _ = me.send(Turn::Log(event)).await;
                     });
                 }
-                log_sync::Action::StoreEntries { from, entries, state } => {
+                log_sync::Action::StoreEntries { peer, from, entries, state } => {
                     let (premises, verification) = (self.premises.clone(), self.verification.clone());
                     let (publisher, size) = (state.publisher, state.range.size());
                     self.confirmed.insert(publisher, now);
                     actix::spawn(async move {
                         let is_own = publisher == premises.node();
-                        let event = match taking::take_entries(premises, verification, from, entries, state).await {
+                        let event = match taking::take_entries(premises, verification, from, entries, state, peer).await
+                        {
                             Ok(()) => log_sync::Event::Stored { publisher, size },
                             Err(error) => {
                                 tracing::error!(%publisher, %error, "entries of a log could not be kept");
@@ -507,7 +524,7 @@ impl Live {
                     let event = self.premises.event("federation", "peer.fault", peer, "disconnected", fault);
                     self.write(Change::new(event));
                     self.remarks.note(peer, "fault", fault);
-                    actix::spawn(async move { network.disconnect(peer).await });
+                    actix::spawn(async move { network.penalise(peer).await });
                 }
                 log_sync::Action::OwnLogBehind { checkpoint } => {
                     own_log::stop_behind(self.premises.clone(), checkpoint);
@@ -545,7 +562,7 @@ impl Live {
     fn confirm(&mut self, now: Timestamp, peer: NodeId, heads: &Heads) {
         let says = heads.heads.iter().find(|h| h.publisher == peer).map(|h| h.size());
         let is_whole = says == Some(self.log_sync.size(&peer)) && says != Some(0);
-        let is_due = self.confirmed.get(&peer).is_none_or(|at| now.since(*at).0 >= CONFIRM_EVERY_MS);
+        let is_due = self.confirmed.get(&peer).is_none_or(|at| has_passed(*at, CONFIRM_EVERY, now));
         if is_whole
             && is_due
             && let Some(size) = says
@@ -567,7 +584,7 @@ impl Live {
         // The head first: entries are only ever added behind it.
         if let Some(head) = kept::log_head(&self.premises.store, &own, &own)? {
             let known = self.log_sync.size(&own);
-            let n_new = usize::try_from(head.state.range.size().saturating_sub(known)).unwrap_or(OWN_PAGE);
+            let n_new = usize::try_from(head.state.range.size().saturating_sub(known)).unwrap_or(usize::MAX);
             if n_new > 0 {
                 let entries = kept::entries(&self.premises.store, &own, &own, known, n_new)?;
                 self.log(now, log_sync::Event::Published { entries, checkpoint: head.state.checkpoint }, me);
@@ -575,10 +592,8 @@ impl Live {
             let size = self.log_sync.size(&own);
             self.witness(now, witnessing::Event::HeadIs { size }, me);
         }
-        for (notice, holder, obligation) in kept::open_obligations(&self.premises.store)? {
-            if obligation.acknowledgement.is_none() {
-                self.delivery(now, delivery::Event::Obliged { notice, holder }, me);
-            }
+        for (notice, holder, _) in kept::open_obligations(&self.premises.store)? {
+            self.delivery(now, delivery::Event::Obliged { notice, holder }, me);
         }
         self.delivery(now, delivery::Event::Tick, me);
         Ok(())
@@ -656,16 +671,17 @@ impl Live {
             })
             .await;
             let event = match request {
-                Ok(request) => {
-                    let answer = network.request(peer, Protocol::Notice, request, EXCHANGE).await;
-                    match answer.ok().and_then(|bytes| NoticeResponse::decode(&bytes).ok()) {
-                        Some(response) => delivery::Event::Answered { peer, notice, response },
-                        None => delivery::Event::DeliveryFailed { peer, notice },
-                    }
-                }
+                Ok(request) => match network.request(peer, Protocol::Notice, request, EXCHANGE).await {
+                    Ok(bytes) => match NoticeResponse::decode(&bytes) {
+                        Ok(response) => delivery::Event::Answered { peer, notice, response },
+                        Err(_) => delivery::Event::DeliveryFailed { peer, notice },
+                    },
+                    Err(error) if error.was_sent() => delivery::Event::DeliveryFailed { peer, notice },
+                    Err(_) => delivery::Event::NotSent { peer, notice },
+                },
                 Err(error) => {
                     tracing::error!(%notice, %error, "a notice that is owed cannot be read");
-                    delivery::Event::DeliveryFailed { peer, notice }
+                    delivery::Event::NotSent { peer, notice }
                 }
             };
             let _ = me.send(Turn::Delivery(event)).await;

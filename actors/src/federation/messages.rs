@@ -261,6 +261,11 @@ pub(crate) struct RootsMoved;
 #[rtype(result = "Result<(), NodeError>")]
 pub(crate) struct LogGrew;
 
+/// An operator decided something by which notices that were refused may count.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<(), NodeError>")]
+pub(crate) struct LookAgain;
+
 /// Receipts were signed for these givers: send them to whoever of them is there. The others get theirs when they come.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<(), NodeError>")]

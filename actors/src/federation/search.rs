@@ -11,7 +11,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::select;
 use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate, Incoming};
 use plumb_federation::driver::{Protocol, RequestError};
-use plumb_federation::protocol::search::{Action, Event, FederatedSearch, PEERS_MAX};
+use plumb_federation::protocol::search::{Action, Event, FederatedSearch, PEERS_MAX, Phase};
 use plumb_federation::wire::search::{SearchRequest, SearchResponse};
 
 use super::coverage::{Outcomes, Unasked};
@@ -52,10 +52,10 @@ pub(super) async fn run(
     loop {
         for action in actions.drain(..) {
             match action {
-                Action::Ask { peer, request } => {
+                Action::Ask { peer, phase, request } => {
                     let request = assert(&premises, &desk, &ask.asker, &peer, request, ask.deadline)
                         .map_err(|e| NodeError::Damaged(e.to_string()))?;
-                    asked.push(exchange(premises.clone(), link.clone(), peer, request, ask.deadline));
+                    asked.push(exchange(premises.clone(), link.clone(), peer, phase, request, ask.deadline));
                 }
                 Action::Finish(outcome) => {
                     let now = premises.now();
@@ -66,7 +66,8 @@ pub(super) async fn run(
                 }
             }
         }
-        let wait = machine.wake_at().map_or(0, |at: Timestamp| at.since(premises.now()).0);
+        // A clock that was set back would have it sleep for as long.
+        let wait = machine.wake_at().map_or(0, |at: Timestamp| at.since(premises.now()).0).min(ask.deadline.0);
         let event = tokio::select! {
             Some(event) = asked.next(), if !asked.is_empty() => event,
             () = tokio::time::sleep(std::time::Duration::from_millis(wait.max(1))) => Event::Tick,
@@ -123,6 +124,7 @@ async fn exchange(
     premises: Arc<Premises>,
     link: Link,
     peer: NodeId,
+    phase: Phase,
     request: SearchRequest,
     deadline: Duration,
 ) -> Event {
@@ -131,16 +133,16 @@ async fn exchange(
     match link.network.request(peer, Protocol::Search, request.encode(), within).await {
         Ok(bytes) => {
             link.desk.note_latency(&peer, premises.now().since(begun));
-            Event::Answered { peer, response: SearchResponse::decode(&bytes) }
+            Event::Answered { peer, phase, response: SearchResponse::decode(&bytes) }
         }
         // Our own limit on what is under way to one peer says nothing of the peer.
         Err(RequestError::Busy) => {
             let response = SearchResponse::Busy { id: request.id(), retry_after_ms: BUSY_MS };
-            Event::Answered { peer, response: Ok(response) }
+            Event::Answered { peer, phase, response: Ok(response) }
         }
         Err(error) => {
             tracing::debug!(%peer, %error, "no answer to a search");
-            Event::Unreachable { peer }
+            Event::Unreachable { peer, phase }
         }
     }
 }

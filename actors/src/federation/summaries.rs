@@ -8,6 +8,7 @@ use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::CollectionSummary;
 use plumb_federation::driver::{NetworkHandle, Protocol};
+use plumb_federation::protocol::has_passed;
 use plumb_federation::wire::search::{SearchRequest, SearchResponse};
 
 use super::Desk;
@@ -33,8 +34,10 @@ pub(super) fn own(premises: &Premises, desk: &Desk) -> Result<Signed<CollectionS
     let searcher = premises.index.searcher();
     if let Some(own) = desk.own_summary() {
         let age = now.since(own.signed.value().issued_at);
+        // One of a clock that was ahead is not in order at whoever gets it.
+        let is_ahead = now < own.signed.value().issued_at;
         let is_current = own.position == searcher.position() && age.0 < VALIDITY.0 / 2;
-        if is_current || age < COUNT_EVERY {
+        if !is_ahead && (is_current || age < COUNT_EVERY) {
             return Ok(own.signed);
         }
     }
@@ -48,7 +51,7 @@ pub(super) fn own(premises: &Premises, desk: &Desk) -> Result<Signed<CollectionS
 
 /// Whether a peer's summary should be fetched.
 pub(super) fn is_due(desk: &Desk, peer: &NodeId, now: Timestamp) -> bool {
-    desk.summary_fetched_at(peer).is_none_or(|at| now.since(at) >= FETCH_EVERY)
+    desk.summary_fetched_at(peer).is_none_or(|at| has_passed(at, FETCH_EVERY, now))
 }
 
 /// Fetches a peer's summary and keeps it. A peer that publishes none is one of which nothing is known.

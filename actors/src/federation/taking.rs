@@ -23,15 +23,22 @@ pub(super) async fn take_entries(
     from: u64,
     new: Vec<Vec<u8>>,
     state: LogState,
+    giver: NodeId,
 ) -> Result<(), NodeError> {
     let door = verification.get().ok_or(NodeError::Offline)?;
     entries::apply(&premises, &door, from, &new, &state).await?;
-    blocking(move || keep(&premises, from, &new, state)).await
+    blocking(move || keep(&premises, from, &new, state, &giver)).await
 }
 
-fn keep(premises: &Premises, from: u64, entries: &[Vec<u8>], state: LogState) -> Result<(), NodeError> {
+fn keep(premises: &Premises, from: u64, entries: &[Vec<u8>], state: LogState, giver: &NodeId) -> Result<(), NodeError> {
     let (publisher, own) = (state.publisher, premises.node());
-    let head = LogHead { state, as_of: premises.now() };
+    // Only the publisher itself knows that there is no more.
+    let as_of = if *giver == publisher && state.is_whole() {
+        Some(premises.now())
+    } else {
+        kept::log_head(&premises.store, &own, &publisher)?.and_then(|head| head.as_of)
+    };
+    let head = LogHead { state, as_of };
     for _ in 0..APPEND_TRIES {
         let what = format!("{} entries from {from}", entries.len());
         let mut change = Change::new(premises.event(&publisher.to_string(), "log.sync", publisher, "ok", what));

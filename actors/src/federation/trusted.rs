@@ -29,6 +29,7 @@ impl Handler<TrustOrganisation> for Federation {
             })
             .await?;
             let _ = me.send(Turn::RootsChanged).await;
+            let _ = me.send(Turn::LookAgain).await;
             Ok(view)
         })
     }

@@ -141,7 +141,7 @@ fn import(premises: &Premises, ask: &ImportBundle) -> Result<(ImportView, Vec<No
     let verified = match result {
         Ok(verified) => verified,
         Err(error) => {
-            return Err(NodeError::Denied(format!("the bundle is not authentic and was not taken in: {error}")));
+            return Err(NodeError::NotAuthentic(format!("the bundle is not authentic and was not taken in: {error}")));
         }
     };
     if !verified.root_is_trusted {
@@ -212,7 +212,7 @@ fn take(
         change.put_block(RawBlock { cid: *cid, bytes: bytes.clone() });
     }
     for head in &verified.bundle.heads {
-        kept::put_carried(&premises.store, &mut change, &head.publisher, head.as_of)?;
+        kept::put_carried(&premises.store, &mut change, &head.publisher, head.as_of, now)?;
     }
     let mut taken = Taken { imported: 0, known: 0, refused: Vec::new(), receipts: Vec::new() };
     let (mut sources, mut label) = (Vec::new(), verified.bundle.sensitivity);

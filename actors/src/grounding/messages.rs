@@ -172,6 +172,10 @@ pub struct VerdictView {
     pub checks: Vec<String>,
     /// Withdrawn sources, each with its notice.
     pub withdrawn: Vec<WithdrawnView>,
+    /// Sources about which a notice counsels caution, each with it. The bundle is as authentic and as current as its
+    /// verdict says.
+    #[serde(default)]
+    pub cautions: Vec<WithdrawnView>,
     /// Since when the status could not be confirmed, or as of when it is current.
     pub as_of: Option<String>,
 }

@@ -3,7 +3,9 @@
 use actix::prelude::*;
 use cid::Cid;
 use plumb_core::content::SourceRecord;
-use plumb_core::exchange::{BundleError, CertificateState, Knowledge, SourceStatus, Verdict, Verified, verify};
+use plumb_core::exchange::{
+    BundleError, CertificateState, Knowledge, Manifest, SourceStatus, Verdict, Verified, verify,
+};
 use plumb_core::identity::NodeId;
 use plumb_core::notice::Effect;
 use plumb_core::trust::Roots;
@@ -19,7 +21,10 @@ impl Handler<VerifyBundle> for Grounding {
 
     fn handle(&mut self, ask: VerifyBundle, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
-        Box::pin(blocking(move || Ok(VerdictView::of(&judge(&premises, &ask.file)?))))
+        Box::pin(blocking(move || match VerdictView::of_part(&ask.file) {
+            Some(incomplete) => Ok(incomplete),
+            None => Ok(VerdictView::of(&judge(&premises, &ask.file)?)),
+        }))
     }
 }
 
@@ -91,14 +96,26 @@ fn status_of(
     if let Some(standing) = speaks.clone().find(|s| s.effect == Effect::Withdraw) {
         return Ok(SourceStatus::Withdrawn(standing.notice));
     }
-    if let Some(standing) = speaks.find(|s| s.effect == Effect::Caution) {
-        return Ok(SourceStatus::Caution(standing.notice));
-    }
-    Ok(match head {
-        _ if record.publisher == own => SourceStatus::CurrentAsOf(premises.now()),
-        Some(head) if !kept::is_forked(&premises.store, &record.publisher)? => SourceStatus::CurrentAsOf(head.as_of),
-        _ => SourceStatus::Unknown,
+    let as_of = match head {
+        _ if record.publisher == own => Some(premises.now()),
+        Some(head) if !kept::is_forked(&premises.store, &record.publisher)? => head.confirmed(),
+        _ => None,
+    };
+    Ok(match (speaks.find(|s| s.effect == Effect::Caution), as_of) {
+        (Some(standing), as_of) => SourceStatus::Caution { notice: standing.notice, as_of },
+        (None, Some(as_of)) => SourceStatus::CurrentAsOf(as_of),
+        (None, None) => SourceStatus::Unknown,
     })
+}
+
+/// Sources, each with a notice about it.
+fn noted(verified: &Verified, notices: &[(Cid, Cid)]) -> Vec<WithdrawnView> {
+    let view = |(source, notice): &(Cid, Cid)| WithdrawnView {
+        source: source.to_string(),
+        title: verified.sources.get(source).map(|s| s.title.clone()).unwrap_or_default(),
+        notice: notice.to_string(),
+    };
+    notices.iter().map(view).collect()
 }
 
 impl VerdictView {
@@ -119,6 +136,7 @@ impl VerdictView {
             logged: None,
             checks: Vec::new(),
             withdrawn: Vec::new(),
+            cautions: Vec::new(),
             as_of: None,
         }
     }
@@ -132,6 +150,18 @@ impl VerdictView {
             bundle: Some(bundle),
             ..VerdictView::empty()
         }
+    }
+
+    /// The verdict on a file that does not hold all that its bundle names: signed, and not to be judged yet.
+    pub fn of_part(file: &[u8]) -> Option<VerdictView> {
+        let manifest = Manifest::read(file).ok()?;
+        let n_missing = manifest.missing().len();
+        let summary = format!(
+            "incomplete: {n_missing} of the {} blocks that the bundle names are not in the file; `plumb bundle import` \
+             fetches them from peers that have them",
+            manifest.n_named()
+        );
+        (n_missing > 0).then(|| VerdictView::incomplete(manifest.bundle.to_string(), summary))
     }
 
     /// The verdict for a reader.
@@ -173,6 +203,11 @@ impl VerdictView {
                 ("unconfirmed", 5, "authentic; whether its evidence still stands is unknown here".to_string(), None)
             }
         };
+        let summary = match verified.cautions.len() {
+            0 => summary,
+            1 => format!("{summary}; a notice counsels caution about one source"),
+            n => format!("{summary}; notices counsel caution about {n} sources"),
+        };
         let withdrawn = match &verified.verdict {
             Verdict::Retracted { withdrawn } => withdrawn.as_slice(),
             Verdict::Current { .. } | Verdict::Unconfirmed { .. } => &[],
@@ -196,14 +231,8 @@ impl VerdictView {
                 size: at.size,
             }),
             checks: verified.checks.iter().map(|c| c.what.clone()).collect(),
-            withdrawn: withdrawn
-                .iter()
-                .map(|(source, notice)| WithdrawnView {
-                    source: source.to_string(),
-                    title: verified.sources.get(source).map(|s| s.title.clone()).unwrap_or_default(),
-                    notice: notice.to_string(),
-                })
-                .collect(),
+            withdrawn: noted(verified, withdrawn),
+            cautions: noted(verified, &verified.cautions),
             as_of,
         }
     }

@@ -6,6 +6,7 @@
 use plumb_core::exchange::ISSUED_MAX_AGE;
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Timestamp;
+use plumb_core::trust::CLOCK_TOLERANCE;
 use plumb_storage::{Change, Keyspace, RecordsExt, StorageError, Store};
 
 use super::{SHAPE, is_forked, log_head};
@@ -37,9 +38,11 @@ pub(crate) fn confirmation(
         return Ok(Confirmation::Confirmed);
     }
     let confirmed = match log_head(store, own, publisher)? {
-        Some(head) if !is_forked(store, publisher)? => Some(head.as_of),
+        Some(head) if !is_forked(store, publisher)? => head.confirmed(),
         _ => None,
     };
+    // A clock that was ahead for a while confirmed nothing of the days that were to come.
+    let confirmed = confirmed.filter(|at| *at <= now.plus(CLOCK_TOLERANCE));
     if confirmed.is_some_and(|at| now.since(at) <= ISSUED_MAX_AGE) {
         return Ok(Confirmation::Confirmed);
     }
@@ -53,7 +56,11 @@ pub(crate) fn put_carried(
     change: &mut Change,
     publisher: &NodeId,
     as_of: Timestamp,
+    now: Timestamp,
 ) -> Result<(), StorageError> {
+    if now.plus(CLOCK_TOLERANCE) < as_of {
+        return Ok(());
+    }
     let known: Option<Timestamp> = store.value(Keyspace::Imports, SHAPE, &key(publisher))?;
     if known.is_none_or(|known| known < as_of) {
         change.put_value(Keyspace::Imports, SHAPE, &key(publisher), &as_of);

@@ -14,7 +14,7 @@ use cid::Cid;
 use plumb_core::identity::{NodeId, SecretKey, Signed};
 use plumb_core::log::{Checkpoint, CompactRange, leaf_hash};
 use plumb_core::measure::Timestamp;
-use plumb_core::trust::Certificate;
+use plumb_core::trust::{CLOCK_TOLERANCE, Certificate};
 use plumb_federation::wire::log::public_origin;
 use plumb_federation::wire::log_entry::LogEntry;
 use plumb_federation::wire::log_state::LogState;
@@ -31,7 +31,7 @@ struct LogRow {
     /// [`LogState`], in its own stored form.
     #[serde(with = "serde_bytes")]
     state: Vec<u8>,
-    as_of: Timestamp,
+    as_of: Option<Timestamp>,
 }
 
 /// What is kept of a log beside its entries.
@@ -39,8 +39,15 @@ struct LogRow {
 pub(crate) struct LogHead {
     /// How far it is held, and what proves it.
     pub state: LogState,
-    /// When it was last confirmed by its publisher that there is no more.
-    pub as_of: Timestamp,
+    /// When its publisher itself last said that there is no more. Of a copy that others gave nobody has said so.
+    pub as_of: Option<Timestamp>,
+}
+
+impl LogHead {
+    /// Since when the log is known to hold no more than what is held here: nothing of the kind is known of a part of it.
+    pub fn confirmed(&self) -> Option<Timestamp> {
+        self.as_of.filter(|_| self.state.is_whole())
+    }
 }
 
 pub(super) fn keyspace(own: &NodeId, publisher: &NodeId) -> Keyspace {
@@ -149,10 +156,12 @@ pub(crate) fn confirm(
     as_of: Timestamp,
 ) -> Result<bool, StorageError> {
     let (Some(held), before) = head_and_row(store, own, publisher)? else { return Ok(false) };
-    if held.state.range.size() != size || as_of <= held.as_of {
+    // One that lies ahead is of a clock that was set back since.
+    let is_newer = held.as_of.is_none_or(|before| before < as_of || as_of.plus(CLOCK_TOLERANCE) < before);
+    if held.state.range.size() != size || !is_newer {
         return Ok(false);
     }
-    put_head(change, own, &LogHead { as_of, ..held }, before);
+    put_head(change, own, &LogHead { as_of: Some(as_of), ..held }, before);
     Ok(true)
 }
 
@@ -229,7 +238,7 @@ pub(crate) fn plan_append(
     let checkpoint = Checkpoint { origin, size: longer.size(), root: longer.root() }.sign(key);
     let certificate = certificate.clone();
     let state = LogState { publisher: own, range: longer, checkpoint, proof: Vec::new(), certificate };
-    Ok(Appended { range, head: LogHead { state, as_of: now }, entries: entries.to_vec(), before })
+    Ok(Appended { range, head: LogHead { state, as_of: Some(now) }, entries: entries.to_vec(), before })
 }
 
 /// Writes an append, under the condition that nobody else appends meanwhile, and that publishing is not stopped.

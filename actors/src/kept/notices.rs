@@ -95,7 +95,7 @@ fn open(signed: &[u8]) -> Result<Signed<Notice>, StorageError> {
     Signed::from_bytes(signed).map_err(|e| StorageError::Decode { keyspace: Keyspace::Notices, reason: e.to_string() })
 }
 
-/// Most refused notices that are kept to be shown. Of more, only the audit log tells.
+/// Most refused notices that are kept to be shown, and written down. Anybody can sign more of them.
 const REFUSED_MAX: usize = 1000;
 
 /// What a holder owes, and whether it was done.
@@ -165,17 +165,18 @@ pub(crate) fn refused_notices(store: &Store) -> Result<Vec<RefusedNotice>, Stora
         .collect()
 }
 
-/// Keeps a refused notice to be shown, if there is room.
+/// Keeps a refused notice to be shown, if there is room. Returns whether there is.
 pub(crate) fn put_refused(
     store: &Store,
     change: &mut Change,
     cid: &Cid,
     refused: &RefusedNotice,
-) -> Result<(), StorageError> {
-    if store.scan(Keyspace::Notices, b"x", None, REFUSED_MAX)?.len() < REFUSED_MAX {
+) -> Result<bool, StorageError> {
+    let has_room = store.scan(Keyspace::Notices, b"x", None, REFUSED_MAX)?.len() < REFUSED_MAX;
+    if has_room {
         change.put_value(Keyspace::Notices, SHAPE, &key(b'x', &[&cid.to_bytes()]), refused);
     }
-    Ok(())
+    Ok(has_room)
 }
 
 /// A notice that was refused is applied after all.

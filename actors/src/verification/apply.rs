@@ -54,8 +54,9 @@ pub(super) fn apply_arrived(
         let signer = signed.signer().to_string();
         let mut change = Change::new(premises.event(&signer, "notice.refuse", signed.cid(), "denied", reason));
         let refused = RefusedNotice { signed: signed.to_bytes(), at: premises.now(), reason: reason.clone() };
-        kept::put_refused(&premises.store, &mut change, &signed.cid(), &refused)?;
-        premises.store.commit(change)?;
+        if kept::put_refused(&premises.store, &mut change, &signed.cid(), &refused)? {
+            premises.store.commit(change)?;
+        }
     }
     applied
 }

@@ -19,6 +19,9 @@ use crate::trust::Certificate;
 /// How long what a bundle says of retractions counts as fresh, unless its issuer says otherwise.
 pub const ISSUED_MAX_AGE: Duration = Duration::days(1);
 
+/// How long it counts as fresh at most, whatever its issuer says: whether evidence still stands is the reader's to ask.
+pub const MAX_AGE_MAX: Duration = Duration::days(7);
+
 block_type!(BundleTag, "plumb/bundle/1");
 block_type!(SealTag, "plumb/seal/1");
 

@@ -115,6 +115,16 @@ fn a_bundle_has_four_verdicts() {
     );
     assert_eq!(judged(&car, later, SourceStatus::Unknown), Ok(Verdict::Unconfirmed { since: Some(NOW) }));
     assert_eq!(judged(&car, later, SourceStatus::CurrentAsOf(later)), Ok(Verdict::Current { as_of: later }));
+    // What is still to come was not confirmed, whoever says so.
+    assert_eq!(
+        judged(&car, NOW, SourceStatus::CurrentAsOf(later)),
+        Ok(Verdict::Current { as_of: NOW }),
+        "what the bundle carries counts"
+    );
+    let before = Timestamp(NOW.0 - Duration::days(2).0.cast_signed());
+    assert_eq!(judged(&car, before, SourceStatus::Unknown), Ok(Verdict::Unconfirmed { since: None }));
+    let caution = SourceStatus::Caution { notice, as_of: Some(later) };
+    assert_eq!(judged(&car, later, caution), Ok(Verdict::Current { as_of: later }), "a caution makes nothing stale");
     let headless = sealed(false).to_car();
     assert_eq!(judged(&headless, NOW, SourceStatus::Unknown), Ok(Verdict::Unconfirmed { since: None }));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cid::Cid;
 
-use super::bundle::{Bundle, block_of, chunk_of, source_of};
+use super::bundle::{Bundle, MAX_AGE_MAX, block_of, chunk_of, source_of};
 use super::car::CarError;
 use super::file::{BundleFile, Form};
 use super::json::JsonError;
@@ -103,7 +103,12 @@ pub enum SourceStatus {
     /// A notice withdrew it.
     Withdrawn(Cid),
     /// A notice counsels caution.
-    Caution(Cid),
+    Caution {
+        /// Which.
+        notice: Cid,
+        /// When its publisher's log was last confirmed.
+        as_of: Option<Timestamp>,
+    },
     /// Its publisher's log was last confirmed then, and holds nothing against it.
     CurrentAsOf(Timestamp),
     /// Nothing is known.
@@ -208,6 +213,8 @@ pub struct Verified {
     pub checks: Vec<Check>,
     /// What is known of its evidence.
     pub verdict: Verdict,
+    /// Sources that a notice counsels caution about, each with it.
+    pub cautions: Vec<(Cid, Cid)>,
 }
 
 /// Verifies a bundle file of either form. `Err` means *not authentic*.
@@ -255,7 +262,8 @@ pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, Bundl
     }
     file.refuse_strays()?;
 
-    let verdict = match judge(&bundle, &sources, knowledge) {
+    let (verdict, cautions) = judge(&bundle, &sources, knowledge);
+    let verdict = match verdict {
         Verdict::Current { .. } if certificate_state == CertificateState::Retired => {
             Verdict::Unconfirmed { since: None }
         }
@@ -278,6 +286,7 @@ pub fn verify(bytes: &[u8], knowledge: &Knowledge<'_>) -> Result<Verified, Bundl
         blocks,
         checks,
         verdict,
+        cautions,
     };
     if let Some(credential) = credential {
         let checks = credential.check(&verified)?;
@@ -390,39 +399,47 @@ fn recompute(bundle: &Bundle, chunks: &Chunks, sources: &Sources, answer: &Answe
     Ok(compose(&query, &stats, &evidence, answer.generated_at))
 }
 
-/// What is known of the evidence: the worst status of any source counts. For each source the fresher of what the
-/// reader knows and what the bundle carried is taken.
-fn judge(bundle: &Bundle, sources: &Sources, knowledge: &Knowledge<'_>) -> Verdict {
-    let mut withdrawn = Vec::new();
+/// What is known of the evidence, and where caution is counselled: the worst status of any source counts. For each source
+/// the fresher of what the reader knows and what the bundle carried is taken. What was confirmed after the bundle was
+/// issued, or is still to come, was not confirmed.
+fn judge(bundle: &Bundle, sources: &Sources, knowledge: &Knowledge<'_>) -> (Verdict, Vec<(Cid, Cid)>) {
+    let now = knowledge.now;
+    let by = |latest: Timestamp| move |at: &Timestamp| *at <= latest.plus(CLOCK_TOLERANCE);
+    let (mut withdrawn, mut cautions) = (Vec::new(), Vec::new());
     let mut oldest: Option<Timestamp> = None;
     let mut never = false;
     for (cid, source) in sources {
         let carried = bundle.heads.iter().find(|h| h.publisher == source.publisher).map(|h| h.as_of);
+        let carried = carried.filter(by(now.min(bundle.issued_at)));
         let known = match (knowledge.status)(cid, source) {
             SourceStatus::Withdrawn(notice) => {
                 withdrawn.push((*cid, notice));
                 continue;
             }
+            SourceStatus::Caution { notice, as_of } => {
+                cautions.push((*cid, notice));
+                as_of
+            }
             SourceStatus::CurrentAsOf(at) => Some(at),
-            SourceStatus::Caution(_) | SourceStatus::Unknown => None,
+            SourceStatus::Unknown => None,
         };
-        match carried.max(known) {
+        match carried.max(known.filter(by(now))) {
             Some(at) => oldest = Some(oldest.map_or(at, |o| o.min(at))),
             None => never = true,
         }
     }
     if !withdrawn.is_empty() {
-        return Verdict::Retracted { withdrawn };
+        return (Verdict::Retracted { withdrawn }, cautions);
     }
     // An answer without evidence rests on nothing that could be withdrawn.
-    let as_of = oldest.unwrap_or(bundle.issued_at);
-    if never {
-        return Verdict::Unconfirmed { since: None };
-    }
-    if knowledge.now.since(as_of) > bundle.max_age {
-        return Verdict::Unconfirmed { since: Some(as_of) };
-    }
-    Verdict::Current { as_of }
+    let as_of = oldest.or(Some(bundle.issued_at).filter(by(now)));
+    let max_age = bundle.max_age.min(MAX_AGE_MAX);
+    let verdict = match as_of {
+        Some(as_of) if !never && now.since(as_of) <= max_age => Verdict::Current { as_of },
+        Some(as_of) if !never => Verdict::Unconfirmed { since: Some(as_of) },
+        _ => Verdict::Unconfirmed { since: None },
+    };
+    (verdict, cautions)
 }
 
 #[cfg(test)]

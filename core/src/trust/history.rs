@@ -175,12 +175,28 @@ impl History {
             Some(at) if at + 1 < line.keys.len() => RootStanding::Retired,
             Some(_) if line.rivals.is_empty() => RootStanding::Current,
             Some(_) => RootStanding::Disputed,
-            // Whoever was to follow a root of this line, and is not followed, is no stranger.
-            None if line.keys.iter().any(|k| self.rotations.get(k).is_some_and(|all| all.contains_key(key))) => {
-                RootStanding::Disputed
-            }
+            None if self.descends(line, key) => RootStanding::Disputed,
             None => RootStanding::Stranger,
         }
+    }
+
+    /// Whether a key was to follow a root of this line, or to follow one that was: whoever is not followed is no stranger,
+    /// nor is what comes after it. It is looked for as far as a line may go.
+    fn descends(&self, line: &Line, key: &PublicKey) -> bool {
+        let Some(org) = line.keys.first() else {
+            return false;
+        };
+        let mut seen: BTreeSet<PublicKey> = line.keys.iter().copied().collect();
+        let mut last: Vec<PublicKey> = line.keys.clone();
+        for _ in 0..ROTATIONS_MAX {
+            let successors = last.iter().filter_map(|root| self.rotations.get(root)).flatten();
+            let of_org = successors.filter(|(_, rotation)| rotation.value().org == *org);
+            last = of_org.map(|(new, _)| *new).filter(|new| seen.insert(*new)).collect();
+            if last.is_empty() || seen.contains(key) {
+                break;
+            }
+        }
+        seen.contains(key)
     }
 
     /// Whether a certificate was known before its root retired.

@@ -186,6 +186,40 @@ fn two_rotations_of_one_root_are_followed_by_nobody_until_an_operator_decides() 
     assert_eq!(roots.admit(&did(5), &by_a, NOW), Ok(()));
 }
 
+/// A node whose people follow the other root holds what was certified further down that line, and shows it in good faith.
+#[test]
+fn whatever_follows_a_rival_is_disputed_too() {
+    let (a, b, b2, b3) = (rotation(1, 10), rotation(1, 11), rotation(11, 12), rotation(12, 13));
+    let line = [b.clone(), b2.clone(), b3];
+    let code =
+        |roots: &Roots, cert: &Signed<Certificate>| roots.admit(&did(6), cert, NOW).unwrap_err().code().to_string();
+    let under = |n: usize| certificate([1, 11, 12, 13][n], &line[..n], 6, terms());
+    let mut roots = pinned();
+    roots.history.rotate(a, []);
+    for n in 1..=3 {
+        assert_eq!(code(&roots, &under(n)), "disputed_root", "{n} rotations, undecided");
+    }
+    roots.history.settle(did(1), did(10));
+    for n in 1..=3 {
+        assert_eq!(code(&roots, &under(n)), "disputed_root", "{n} rotations, and the other root is followed");
+    }
+    // Whoever was never handed anything is a stranger all the same, and a circle has an end.
+    roots.history.rotate(rotation(12, 11), []);
+    let claimed = Signed::seal(under(2).value().clone(), &key(14)).unwrap();
+    assert_eq!(code(&roots, &claimed), "not_signed_by_root");
+    roots.history.rotate(b2, []);
+    assert_eq!(roots.standing(&did(1), &did(12)), RootStanding::Disputed);
+    assert_eq!(roots.standing(&did(1), &did(13)), RootStanding::Stranger, "it was not heard of here");
+    // It is followed as far as a line may go, and no farther.
+    let last = 20 + u8::try_from(ROTATIONS_MAX).unwrap() - 1;
+    roots.history.rotate(rotation(1, 20), []);
+    for n in 20..=last {
+        roots.history.rotate(rotation(n, n + 1), []);
+    }
+    assert_eq!(roots.standing(&did(1), &did(last)), RootStanding::Disputed);
+    assert_eq!(roots.standing(&did(1), &did(last + 1)), RootStanding::Stranger);
+}
+
 #[test]
 fn rotations_that_go_in_a_circle_end() {
     let mut roots = pinned();

@@ -35,6 +35,8 @@ pub(super) enum Offence {
     BrokenFrame,
     /// A request before its hello.
     BeforeHello,
+    /// It sent what no honest peer sends: the machines above found a forgery, or what cannot be read.
+    Fault,
 }
 
 impl Offence {
@@ -43,6 +45,7 @@ impl Offence {
             Offence::TooMany => 1,
             Offence::BrokenFrame => 10,
             Offence::BeforeHello => 40,
+            Offence::Fault => 50,
         }
     }
 }

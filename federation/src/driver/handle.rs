@@ -50,6 +50,22 @@ pub enum RequestError {
     Stopped,
 }
 
+impl RequestError {
+    /// Whether the node may have got the request.
+    pub fn was_sent(&self) -> bool {
+        match self {
+            RequestError::TimedOut
+            | RequestError::Malformed
+            | RequestError::Closed
+            | RequestError::TooLarge { .. }
+            | RequestError::Unsupported => true,
+            RequestError::NotConnected | RequestError::NotAdmitted | RequestError::Busy | RequestError::Stopped => {
+                false
+            }
+        }
+    }
+}
+
 /// Why a message was not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
@@ -135,6 +151,7 @@ pub(super) enum Command {
     Admit { node: NodeId, reply: Reply<Result<(), CommandError>> },
     Close { node: NodeId, reply: Reply<()> },
     Disconnect { node: NodeId, reply: Reply<()> },
+    Penalise { node: NodeId, reply: Reply<()> },
     Block { node: NodeId, reply: Reply<Result<(), CommandError>> },
     Unblock { node: NodeId, reply: Reply<()> },
     ListenAddrs { reply: Reply<Vec<Multiaddr>> },
@@ -219,6 +236,12 @@ impl NetworkHandle {
     /// node itself may come back.
     pub async fn disconnect(&self, node: NodeId) -> Result<(), CommandError> {
         self.ask(|reply| Command::Disconnect { node, reply }).await.ok_or(CommandError::Stopped)
+    }
+
+    /// The same to a node that sent what no honest node sends. It counts against it: who does so again is kept out for a
+    /// while.
+    pub async fn penalise(&self, node: NodeId) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Penalise { node, reply }).await.ok_or(CommandError::Stopped)
     }
 
     /// Closes all connections to a node, ends what is under way with it, and makes none, in either direction, until [`NetworkHandle::unblock`] or the

@@ -11,7 +11,7 @@ pub(super) fn is_due(at: Timestamp, longest: Duration, now: Timestamp) -> bool {
 }
 
 /// Whether a span has passed since a moment. If the clock was set back, nobody knows, and it counts as passed.
-pub(super) fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bool {
+pub fn has_passed(since: Timestamp, span: Duration, now: Timestamp) -> bool {
     now < since || span <= now.since(since)
 }
 
@@ -27,6 +27,11 @@ impl Retry {
     /// So long from now.
     pub(super) fn after(now: Timestamp, wait: Duration) -> Retry {
         Retry { at: now.plus(wait), within: wait }
+    }
+
+    /// The moment, by the clock as it was.
+    pub(super) fn at(self) -> Timestamp {
+        self.at
     }
 
     /// Whether it has come.

@@ -8,6 +8,8 @@
 
 use plumb_core::measure::{Duration, Timestamp};
 
+use super::backoff::{has_passed, is_due};
+
 /// Failures in a row that open it (FED-10).
 pub const FAILURES_MAX: u32 = 5;
 
@@ -33,9 +35,9 @@ impl Breaker {
     pub fn permit(&mut self, now: Timestamp) -> bool {
         match *self {
             Breaker::Fresh | Breaker::Failing(_) => true,
-            Breaker::Open(until) if now < until => false,
+            Breaker::Open(until) if !is_due(until, OPEN_FOR, now) => false,
             // A try whose outcome never came is not waited for longer than a breaker is open.
-            Breaker::HalfOpen(since) if now < since.plus(OPEN_FOR) => false,
+            Breaker::HalfOpen(since) if !has_passed(since, OPEN_FOR, now) => false,
             Breaker::Open(_) | Breaker::HalfOpen(_) => {
                 *self = Breaker::HalfOpen(now);
                 true
@@ -103,6 +105,17 @@ mod tests {
         breaker.succeeded();
         (0..4).for_each(|_| breaker.failed(NOW));
         assert!(breaker.permit(NOW));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_keep_it_open() {
+        let earlier = Timestamp(NOW.0 - 3_600_000);
+        let mut open = failed(5);
+        assert!(open.permit(earlier), "one try");
+        // The try is under way since a moment that is to come.
+        let mut half_open = failed(5);
+        assert!(half_open.permit(NOW.plus(OPEN_FOR)) && half_open.permit(earlier));
+        assert!(!half_open.permit(earlier), "and then one at a time, as ever");
     }
 
     #[test]

@@ -89,11 +89,19 @@ pub enum Event {
         /// The holder's word. Its signature was checked when it was read.
         acknowledgement: Signed<Acknowledgement>,
     },
-    /// A delivery was not answered, or the answer could not be decoded.
+    /// A delivery was sent and not answered, or the answer could not be decoded.
     DeliveryFailed {
         /// By whom.
         peer: NodeId,
         /// Which notice was delivered.
+        notice: Cid,
+    },
+    /// A delivery did not leave this node: there was no connection, no room for a request, or something to send was not
+    /// at hand. It is tried again later, and says nothing of the holder.
+    NotSent {
+        /// To whom it was to go.
+        peer: NodeId,
+        /// Which notice was to be delivered.
         notice: Cid,
     },
     /// Time passed. Once a second is enough.
@@ -103,7 +111,8 @@ pub enum Event {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send a notice, with its publisher's certificate. Report [`Event::Answered`] or [`Event::DeliveryFailed`].
+    /// Send a notice, with its publisher's certificate. Report [`Event::Answered`],
+    /// [`Event::DeliveryFailed`] or [`Event::NotSent`].
     DeliverNotice {
         /// To whom.
         peer: NodeId,
@@ -208,6 +217,8 @@ impl Delivery {
             Event::AcknowledgementReceived { acknowledgement } => {
                 self.acknowledged(now, acknowledgement, &mut actions);
             }
+            // No other one is sent in its stead at once: what keeps this one here may keep them, too.
+            Event::NotSent { peer, notice } => self.failed(now, peer, notice, BACKOFF),
             Event::DeliveryFailed { peer, notice } => self.silent(now, peer, notice, &mut actions),
             Event::Tick => self.tick(now, &mut actions),
         }

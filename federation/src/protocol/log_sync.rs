@@ -15,7 +15,9 @@
 //! **How it stays alive.** One request at a time for a publisher, few at a time to a peer; a peer that fails waits longer
 //! each time for that publisher only, and another one is asked; while another one offers the same, a silent peer is
 //! waited for only a few seconds. So a silent peer costs each publisher little, and a poisoned log costs the others
-//! nothing. Whoever passes gossip on need not hold the log, and is not held to it.
+//! nothing. Whoever passes gossip on need not hold the log, and is not held to it. A certificate under a root that is not
+//! pinned here proves nothing about the publisher, for anybody can make up a root: it postpones what this one peer offers
+//! of this one log, and nothing else.
 //!
 //! **How news gets around.** By gossip, as it is published. What had to be asked for is told to a few peers at once, and
 //! by them to a few. Every few seconds a summary of the heads is exchanged with one peer at random (anti-entropy), so
@@ -66,7 +68,8 @@ pub const HEADS_EVERY: Duration = Duration::seconds(10);
 /// by asking.
 pub const PUSH_FANOUT: usize = 3;
 
-/// How long a publisher under a root that is not pinned here is not asked about again.
+/// How long a peer is not asked again for a log that it has under a root that is not pinned here; and how long a key
+/// that has contradicted itself, and that nobody vouches for, is left alone.
 pub const UNPINNED_FOR: Duration = Duration::seconds(3600);
 
 /// What happened.
@@ -162,6 +165,8 @@ pub enum Action {
     /// Store entries and the state of their log in one transaction, and apply them. Report [`Event::Stored`] or
     /// [`Event::StoreFailed`]; until then nothing more is asked of this publisher.
     StoreEntries {
+        /// Who gave them, in a page or in gossip. It need not be the publisher.
+        peer: NodeId,
         /// Index of the first.
         from: u64,
         /// The entries, verified.
@@ -429,7 +434,10 @@ impl LogSync {
             }
             Event::RootsChanged { roots } => {
                 self.roots = roots;
-                self.logs.values_mut().for_each(|log| log.ignored_until = None);
+                for log in self.logs.values_mut() {
+                    log.ignored_until = None;
+                    log.look_again(now);
+                }
                 Vec::new()
             }
             Event::Tick => self.tick(now),

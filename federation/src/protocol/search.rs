@@ -11,7 +11,8 @@
 //!
 //! A peer that denies the first question may still answer the second: it withholds its statistics. What it gives keeps
 //! its own order, is scored again here, and is fused by rank. A peer that takes longer than it usually does is asked a
-//! second time, once in each phase, and whichever answer comes first counts.
+//! second time, once in each phase, and whichever answer comes first counts. The other copy of the question may come to
+//! nothing, as long as one is under way or has been answered: a hedge never takes away what it was to speed up.
 
 mod asked;
 
@@ -22,6 +23,7 @@ use plumb_core::measure::{Duration, Timestamp};
 use plumb_core::retrieval::{Query, TermStats};
 
 use super::Patience;
+use super::backoff::Retry;
 use crate::wire::WireError;
 use crate::wire::search::{
     DEADLINE_MS_MAX, HITS_MAX, Hit, HitsAsked, SearchRequest, SearchResponse, StatisticsAsked, check_hits, rescore,
@@ -31,6 +33,15 @@ use asked::{Asked, Progress};
 /// Most peers that one question goes to. What is asked of more is not asked.
 pub const PEERS_MAX: usize = 64;
 
+/// Which of the two questions a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// For statistics.
+    Statistics,
+    /// For hits.
+    Hits,
+}
+
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -38,6 +49,8 @@ pub enum Event {
     Answered {
         /// Who.
         peer: NodeId,
+        /// Which question, as [`Action::Ask`] said.
+        phase: Phase,
         /// What, or why it could not be read.
         response: Result<SearchResponse, WireError>,
     },
@@ -45,6 +58,8 @@ pub enum Event {
     Unreachable {
         /// Who.
         peer: NodeId,
+        /// Which question it was asked, as [`Action::Ask`] said.
+        phase: Phase,
     },
     /// Time passed. Ask for it at [`FederatedSearch::wake_at`].
     Tick,
@@ -57,6 +72,8 @@ pub enum Action {
     Ask {
         /// Whom.
         peer: NodeId,
+        /// Which question it is. What comes of it is reported with it.
+        phase: Phase,
         /// The message.
         request: SearchRequest,
     },
@@ -117,8 +134,8 @@ pub struct FederatedSearch {
     query: Query,
     k: u32,
     stats: TermStats,
-    second_phase_at: Timestamp,
-    deadline: Timestamp,
+    second_phase: Retry,
+    deadline: Retry,
     is_second_phase: bool,
     is_finished: bool,
     /// What everybody is asked in the phase that is on.
@@ -150,8 +167,8 @@ impl FederatedSearch {
             query,
             k: k.min(HITS_MAX),
             stats: own,
-            second_phase_at: now.plus(Duration(wait / 2)),
-            deadline: now.plus(Duration(wait)),
+            second_phase: Retry::after(now, Duration(wait / 2)),
+            deadline: Retry::after(now, Duration(wait)),
             is_second_phase: false,
             is_finished: false,
             request,
@@ -159,10 +176,18 @@ impl FederatedSearch {
             hits: BTreeMap::new(),
             by_rank: BTreeMap::new(),
         };
-        let ask = |peer: &NodeId| Action::Ask { peer: *peer, request: search.request.clone() };
-        let mut actions: Vec<Action> = search.peers.keys().map(ask).collect();
+        let mut actions: Vec<Action> = search.peers.keys().map(|peer| search.asking(*peer)).collect();
         search.go_on(now, &mut actions);
         Ok((search, actions))
+    }
+
+    fn phase(&self) -> Phase {
+        if self.is_second_phase { Phase::Hits } else { Phase::Statistics }
+    }
+
+    /// The question of the phase that is on.
+    fn asking(&self, peer: NodeId) -> Action {
+        Action::Ask { peer, phase: self.phase(), request: self.request.clone() }
     }
 
     /// When the next [`Event::Tick`] is needed; none once it is finished.
@@ -170,8 +195,8 @@ impl FederatedSearch {
         if self.is_finished {
             return None;
         }
-        let end = if self.is_second_phase { self.deadline } else { self.second_phase_at };
-        self.peers.values().filter_map(Asked::wake_at).chain([end]).min()
+        let end = if self.is_second_phase { self.deadline } else { self.second_phase };
+        self.peers.values().filter_map(Asked::wake_at).chain([end.at()]).min()
     }
 
     /// Takes one event.
@@ -181,12 +206,14 @@ impl FederatedSearch {
             return actions;
         }
         // What comes behind the deadline is late, also if the tick is later still.
-        if now < self.deadline {
+        if !self.deadline.is_due(now) {
             match event {
-                Event::Answered { peer, response } => self.answered(peer, response),
-                Event::Unreachable { peer } => {
-                    if self.peers.get_mut(&peer).is_some_and(Asked::came_back_empty) {
-                        self.done(peer, PeerState::Unreachable);
+                Event::Answered { peer, phase, response } => self.answered(peer, phase, response),
+                Event::Unreachable { peer, phase } => {
+                    if let Some(asked) = self.peers.get_mut(&peer)
+                        && asked.came_back(phase)
+                    {
+                        asked.came_to_nothing(PeerState::Unreachable);
                     }
                 }
                 Event::Tick => {}
@@ -196,26 +223,30 @@ impl FederatedSearch {
         actions
     }
 
-    fn answered(&mut self, peer: NodeId, response: Result<SearchResponse, WireError>) {
+    fn answered(&mut self, peer: NodeId, phase: Phase, response: Result<SearchResponse, WireError>) {
         let invalid = |error: &dyn std::error::Error, n_dropped: usize| PeerState::Invalid {
             reason: crate::wire::reason(&error.to_string()),
             n_dropped,
         };
         let Some(asked) = self.peers.get_mut(&peer) else { return };
-        asked.came_back();
+        // Another copy has been answered, or the phase is over.
+        if !asked.came_back(phase) {
+            return;
+        }
         let response = match response {
             Ok(response) => response,
-            Err(error) => return self.done(peer, invalid(&error, 0)),
+            Err(error) => return asked.came_to_nothing(invalid(&error, 0)),
         };
         if let Some(found) = response.id().filter(|found| *found != self.id) {
             let expected = self.id;
-            return self.done(peer, invalid(&WireError::Request { expected, found }, 0));
+            return asked.came_to_nothing(invalid(&WireError::Request { expected, found }, 0));
         }
         match (asked.progress.clone(), response) {
             (Progress::Statistics, SearchResponse::Statistics { stats, .. }) => match self.stats.merge(&stats) {
                 Ok(()) => asked.progress = Progress::Counted,
-                Err(error) => self.done(peer, invalid(&error, 0)),
+                Err(error) => asked.done(invalid(&error, 0)),
             },
+            // It is an answer, and the other copy of the question gets no better one.
             (Progress::Statistics, SearchResponse::Denied { reason, .. }) => {
                 asked.progress = Progress::Withheld { reason };
             }
@@ -231,53 +262,49 @@ impl FederatedSearch {
                         PeerState::FusedByRank { reason }
                     }),
                 };
-                let state = checked.unwrap_or_else(|error| invalid(&error, n));
-                self.done(peer, state);
+                asked.done(checked.unwrap_or_else(|error| invalid(&error, n)));
             }
-            (_, SearchResponse::Denied { reason, .. }) => {
-                self.done(peer, PeerState::Denied { reason });
-            }
+            (_, SearchResponse::Denied { reason, .. }) => asked.came_to_nothing(PeerState::Denied { reason }),
             (_, SearchResponse::Busy { retry_after_ms, .. }) => {
-                self.done(peer, PeerState::Busy { retry_after_ms });
+                asked.came_to_nothing(PeerState::Busy { retry_after_ms });
             }
             (_, SearchResponse::Unknown(unknown)) => {
-                self.done(peer, invalid(&WireError::Kind(unknown.kind), 0));
+                asked.came_to_nothing(invalid(&WireError::Kind(unknown.kind), 0));
             }
             (_, SearchResponse::Summary { .. }) => {
-                self.done(peer, invalid(&WireError::Kind("summary".to_string()), 0));
+                asked.came_to_nothing(invalid(&WireError::Kind("summary".to_string()), 0));
             }
-            // The second copy of an answer, or one from before the phase changed.
-            (_, SearchResponse::Statistics { .. } | SearchResponse::Hits { .. }) => {}
-        }
-    }
-
-    /// The first word about a peer stands.
-    fn done(&mut self, peer: NodeId, state: PeerState) {
-        if let Some(asked) = self.peers.get_mut(&peer) {
-            asked.done(state);
+            // The answer to the other question.
+            (_, SearchResponse::Statistics { .. }) => {
+                asked.came_to_nothing(invalid(&WireError::Kind("statistics".to_string()), 0));
+            }
+            (_, SearchResponse::Hits { .. }) => {
+                asked.came_to_nothing(invalid(&WireError::Kind("hits".to_string()), 0));
+            }
         }
     }
 
     fn go_on(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
+        let phase = self.phase();
         for (peer, asked) in &mut self.peers {
             if asked.is_given_up(now) {
                 asked.done(PeerState::TimedOut);
             } else if asked.hedge(now) {
-                actions.push(Action::Ask { peer: *peer, request: self.request.clone() });
+                actions.push(Action::Ask { peer: *peer, phase, request: self.request.clone() });
             }
         }
         let is_counted = !self.peers.values().any(|asked| matches!(asked.progress, Progress::Statistics));
-        if !self.is_second_phase && (is_counted || self.second_phase_at <= now) {
+        if !self.is_second_phase && (is_counted || self.second_phase.is_due(now)) {
             self.is_second_phase = true;
             self.ask_for_hits(now, actions);
         }
-        if self.deadline <= now || self.peers.values().all(Asked::is_done) {
+        if self.deadline.is_due(now) || self.peers.values().all(Asked::is_done) {
             self.finish(actions);
         }
     }
 
     fn ask_for_hits(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        let left = u32::try_from(self.deadline.since(now).0).unwrap_or(DEADLINE_MS_MAX);
+        let left = u32::try_from(self.deadline.at().since(now).0).unwrap_or(DEADLINE_MS_MAX);
         self.request = SearchRequest::Hits(HitsAsked {
             id: self.id,
             query: self.query.clone(),
@@ -288,7 +315,7 @@ impl FederatedSearch {
         });
         for (peer, asked) in &mut self.peers {
             if asked.ask_for_hits(now) {
-                actions.push(Action::Ask { peer: *peer, request: self.request.clone() });
+                actions.push(Action::Ask { peer: *peer, phase: Phase::Hits, request: self.request.clone() });
             }
         }
     }

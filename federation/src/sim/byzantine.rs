@@ -5,8 +5,11 @@
 use plumb_core::content::RawBlock;
 use plumb_core::identity::{NodeId, SecretKey, Signed};
 use plumb_core::log::{Checkpoint, Hash, consistency_proof, leaf_hash, root_of};
+use plumb_core::measure::Duration;
 use plumb_core::notice::{Acknowledgement, Notice};
+use plumb_core::trust::{Certificate, certify};
 
+use super::EPOCH;
 use super::node::{Behaviour, Node};
 use super::packet::{About, Message, Packet};
 use crate::wire::gossip::Gossip;
@@ -95,10 +98,14 @@ fn repeated(node: &mut Node) -> Option<Packet> {
     node.random.pick(&old).cloned()
 }
 
-/// A next entry of somebody's log.
+/// A next entry of somebody's log, or a true one under a certificate that looks like that of a stranger.
 fn invention(node: &mut Node) -> Option<Message> {
     let others: Vec<NodeId> = node.disk.logs().map(|log| log.publisher).filter(|id| *id != node.id).collect();
     let publisher = *node.random.pick(&others)?;
+    if node.random.chance(500) {
+        let certificate = made_up_certificate(node, publisher)?;
+        return Some(Message::Gossip(Gossip { certificate, ..last_gossip(node, &publisher)? }));
+    }
     let index = node.disk.size(&publisher);
     Some(Message::Gossip(Gossip {
         publisher,
@@ -111,15 +118,27 @@ fn invention(node: &mut Node) -> Option<Message> {
 
 /// The newest entry of a liar's own log, said to all although it is convicted.
 pub(super) fn insistence(node: &Node) -> Option<Message> {
-    let state = node.disk.state(&node.id)?.clone();
-    let entry = node.disk.entries(&node.id).last()?.bytes.clone();
-    Some(Message::Gossip(Gossip {
-        publisher: node.id,
+    last_gossip(node, &node.id).map(Message::Gossip)
+}
+
+/// What was last gossiped of a log, as far as it is held.
+fn last_gossip(node: &Node, publisher: &NodeId) -> Option<Gossip> {
+    let state = node.disk.state(publisher)?.clone();
+    let entry = node.disk.entries(publisher).last()?.bytes.clone();
+    Some(Gossip {
+        publisher: *publisher,
         index: state.range.size().checked_sub(1)?,
         entry,
         checkpoint: state.checkpoint,
         certificate: state.certificate,
-    }))
+    })
+}
+
+/// A certificate for somebody under a root that nobody pins. Nothing in it is false but whose word it is.
+fn made_up_certificate(node: &mut Node, publisher: NodeId) -> Option<Signed<Certificate>> {
+    let root = SecretKey::from_seed([66 + u8::try_from(node.random.below(8)).ok()?; 32]);
+    let department = node.certificate.value().department.clone();
+    certify(&root, "Made up", publisher, department, EPOCH, Duration::days(365)).ok()
 }
 
 /// What a node sends in place of what its machines would have it send, if anything.
@@ -193,17 +212,18 @@ fn forged_head(node: &Node, publisher: NodeId, size: u64) -> Option<Head> {
     Some(Head { publisher, checkpoint })
 }
 
-/// Changes an entry, invents one, drops one, breaks a proof, or vouches with its own certificate.
+/// Changes an entry, invents one, drops one, breaks a proof, or vouches with its own certificate or with a stranger's.
 fn forged_page(node: &mut Node, mut page: Page) -> Option<Page> {
     if page.publisher == node.id {
         return Some(page);
     }
-    match node.random.below(6) {
+    match node.random.below(7) {
         0 => page.entries.last_mut()?.push(0),
         1 => *page.entries.first_mut()? = invented(node, page.publisher)?,
         2 => drop(page.entries.pop()),
         3 => page.root = leaf_hash(b"forged"),
         4 => page.certificate = node.certificate.clone(),
+        5 => page.certificate = made_up_certificate(node, page.publisher)?,
         _ => {
             let size = page.from + page.entries.len() as u64;
             page.checkpoint = forged_head(node, page.publisher, size)?.checkpoint;

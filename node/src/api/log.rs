@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Done, QUICK, WORK};
-use crate::problem::Problem;
+use crate::problem::{Problem, Reason};
 use crate::serve::{Asker, Body, Operator, Served};
 
 /// A tile never changes, so it may be kept for ever: a year, as caches count.

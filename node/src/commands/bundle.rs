@@ -18,6 +18,7 @@ use crate::exit::{Exit, UsageError};
 use crate::home::write_atomically;
 use crate::offline::{self, Contents};
 use crate::output::{Table, count, line, short};
+use crate::problem::{Problem, Reason};
 use crate::{output, session};
 
 /// Bundles.
@@ -218,6 +219,9 @@ fn show_verdict(verdict: &VerdictView, alone: bool) -> String {
     for withdrawn in &verdict.withdrawn {
         let _ = writeln!(text, "  withdrawn: {}\n    by notice {}", withdrawn.title, withdrawn.notice);
     }
+    for caution in &verdict.cautions {
+        let _ = writeln!(text, "  caution: {}\n    by notice {}", caution.title, caution.notice);
+    }
     if let (Some(name), Some(org)) = (&verdict.organisation_name, &verdict.organisation) {
         let trusted = if verdict.organisation_is_trusted { "trusted" } else { "not trusted" };
         let place = if alone { "by what was named" } else { "by this node" };
@@ -234,8 +238,8 @@ fn replay(cx: &Context, file: &Path, out: Option<&Path>) -> anyhow::Result<Exit>
     let (view, bytes) = match offline::replayed(&file_bytes) {
         Ok(replayed) => replayed,
         Err(error) => {
-            output::remark(&format!("plumb: {} cannot be replayed: {error}", file.display()));
-            return Ok(Exit::NotAuthentic);
+            let what = format!("{} cannot be replayed: {error}", file.display());
+            return Err(Problem::new(Reason::NotAuthentic, what).into());
         }
     };
     if let Some(out) = out {

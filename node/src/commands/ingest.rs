@@ -112,7 +112,7 @@ fn absolute(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Looks at the job until it has ended. Ctrl-C cancels it: what it took in stays. A second one waits no longer.
-async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView> {
+pub async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView> {
     let path = format!("/v1/jobs/{}", escape(&job.id));
     let mut progress = Progress::begin();
     let mut cancelled = false;
@@ -135,7 +135,8 @@ async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView> {
     Ok(job)
 }
 
-fn exit_of(job: &JobView) -> Exit {
+/// How a command ends whose job ended so.
+pub fn exit_of(job: &JobView) -> Exit {
     let came_in = job.new + job.unchanged + job.superseded + job.parked.len() as u64;
     match job.state {
         JobState::Failed | JobState::Cancelled => Exit::Failed,

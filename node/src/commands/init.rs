@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::Context;
 use crate::exit::{Exit, UsageError};
-use crate::home::{CertificateRequest, Root, check_name, generate_key, write_atomically, write_key, write_new};
+use crate::home::{CertificateRequest, Home, Root, check_name, generate_key, write_atomically, write_key, write_new};
 use crate::passphrase::PassphraseArgs;
 use crate::{config, output};
 
@@ -60,49 +60,74 @@ struct InitView {
 /// Makes a home.
 pub fn run(cx: &Context, args: InitArgs) -> anyhow::Result<Exit> {
     let home = cx.home()?;
+    let view = if args.join {
+        make(&home, &args.org, &args.department, &args.person, Belonging::Joins)?
+    } else {
+        let passphrase = args.passphrase.given()?;
+        make(&home, &args.org, &args.department, &args.person, Belonging::Founds { passphrase })?
+    };
+    output::emit(cx.json, &view, || show(&view))?;
+    Ok(Exit::Done)
+}
+
+/// Makes a home of a new organisation whose root key has no passphrase: for a node that lives as long as a command.
+pub fn found(home: &Home, org: &str, department: &str, person: &str) -> anyhow::Result<()> {
+    make(home, org, department, person, Belonging::Founds { passphrase: None }).map(|_| ())
+}
+
+/// How a node comes to its organisation.
+enum Belonging {
+    /// It founds one.
+    Founds { passphrase: Option<String> },
+    /// It asks one to certify it.
+    Joins,
+}
+
+fn make(home: &Home, org: &str, department: &str, person: &str, belonging: Belonging) -> anyhow::Result<InitView> {
     if home.exists() {
         bail!("there is a home in {} already", home.root().display());
     }
     home.check_socket_path()?;
-    check_name(&args.org)?;
-    let department = named(EntityType::Department, &args.department)?;
-    let person = named(EntityType::Person, &args.person)?;
+    check_name(org)?;
+    let department = named(EntityType::Department, department)?;
+    let person = named(EntityType::Person, person)?;
 
     let key = generate_key();
     write_key(&home.keys(), "node.key", &key)?;
     let (mut organisation, mut request) = (None, None);
-    if args.join {
-        let wish = CertificateRequest::new(key.public(), department.clone(), args.org.clone());
-        write_new(&home.request_file(), &serde_json::to_vec_pretty(&wish)?)?;
-        request = Some(home.request_file());
-    } else {
-        let root = Root::found(&home.keys(), &args.org, args.passphrase.given()?.as_deref())?;
-        let terms = Terms {
-            department: department.clone(),
-            capabilities: None,
-            succeeds: Vec::new(),
-            validity: VALIDITY_DEFAULT,
-        };
-        let certificate = root.certify(key.public(), terms)?;
-        write_new(&home.certificate_file(), &certificate.to_bytes())?;
-        organisation = Some(root.org());
+    match belonging {
+        Belonging::Joins => {
+            let wish = CertificateRequest::new(key.public(), department.clone(), org.to_string());
+            write_new(&home.request_file(), &serde_json::to_vec_pretty(&wish)?)?;
+            request = Some(home.request_file());
+        }
+        Belonging::Founds { passphrase } => {
+            let root = Root::found(&home.keys(), org, passphrase.as_deref())?;
+            let terms = Terms {
+                department: department.clone(),
+                capabilities: None,
+                succeeds: Vec::new(),
+                validity: VALIDITY_DEFAULT,
+            };
+            let certificate = root.certify(key.public(), terms)?;
+            write_new(&home.certificate_file(), &certificate.to_bytes())?;
+            organisation = Some(root.org());
+        }
     }
     // Last, because it is what makes a folder a home: whoever is interrupted before has none.
     let someone = Person { id: person.clone(), teams: Vec::new(), departments: vec![department.clone()] };
     let text = config::render(&department.to_string(), &person.to_string(), &[someone]);
     write_atomically(&home.config_file(), text.as_bytes())?;
 
-    let view = InitView {
+    Ok(InitView {
         home: home.root().to_path_buf(),
         node: key.public().to_string(),
         department: department.to_string(),
         person: person.to_string(),
-        organisation_name: args.org,
+        organisation_name: org.to_string(),
         organisation,
         request,
-    };
-    output::emit(cx.json, &view, || show(&view))?;
-    Ok(Exit::Done)
+    })
 }
 
 fn named(kind: EntityType, name: &str) -> anyhow::Result<EntityId> {

@@ -152,7 +152,7 @@ async fn status(cx: &Context) -> anyhow::Result<Exit> {
                 short(&log.publisher),
                 log.organisation.clone(),
                 log.size.to_string(),
-                log.as_of.clone(),
+                log.as_of.clone().unwrap_or_else(|| "never".to_string()),
                 log.cosigned.to_string(),
                 if log.quarantined { "in quarantine: it showed two histories" } else { "followed" }.to_string(),
             ]);
@@ -269,10 +269,7 @@ fn verify(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
     let fork = match fork {
         Ok(fork) => fork,
         Err(error) if error.downcast_ref::<std::io::Error>().is_some() => return Err(error),
-        Err(error) => {
-            output::remark(&format!("plumb: {error:#}"));
-            return Ok(Exit::NotAuthentic);
-        }
+        Err(error) => return Err(Problem::new(Reason::NotAuthentic, format!("{error:#}")).into()),
     };
     let view = ProofView::of(&fork);
     output::emit(cx.json, &view, || view.show())?;

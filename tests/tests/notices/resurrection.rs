@@ -124,3 +124,27 @@ fn a_notice_that_comes_before_the_evidence_keeps_it_out() {
     std::fs::write(&file, document("aldrin")).unwrap();
     away.run(&["ingest", file.to_str().unwrap()]).expect(7);
 }
+
+/// What is down because its text was withdrawn elsewhere stays down, whatever is said of its name.
+#[test]
+fn a_word_about_its_name_does_not_bring_up_what_its_text_keeps_down() {
+    let pair = Pair::begin();
+    let (home, away, at) = (&pair.publisher.home, &pair.importer.home, pair.scratch.path());
+    // Two sources of one text. The bundle is about the first.
+    take_in(home, at, "aldrin");
+    let (_, car) = seal(home, at, "aldrin");
+    let first = text(&found(home, ABOUT, "aldrin")[0], "/source").to_string();
+    let copy = at.join("copy.md");
+    std::fs::write(&copy, document("aldrin")).unwrap();
+    assert_eq!(count(&home.ok(&["ingest", copy.to_str().unwrap(), "--sensitivity", "public"]), "/new"), 1);
+    let withdrawn = retract(home, "copy.md", "retraction", &[]);
+    until("the importer has the notice", NOTICE_TIME, || away.run(&["notices", "show", &withdrawn]).code == 0);
+    let import = away.ok(&["bundle", "import", car.to_str().unwrap()]);
+    assert_eq!((count(&import, "/imported"), list(&import, "/refused").len()), (0, 1), "{import:#}");
+
+    let corrected = retract(home, &first, "correction", &[]);
+    await_state(home, &corrected, &did(&pair.importer), "acknowledged");
+    assert!(found(away, ABOUT, "aldrin").is_empty());
+    away.ok(&["rebuild"]);
+    assert!(found(away, ABOUT, "aldrin").is_empty());
+}

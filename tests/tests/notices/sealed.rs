@@ -4,13 +4,14 @@ use plumb_tests::{Home, Organisation, RunningNode, count, list, text, until};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{NOTICE_TIME, await_state, did, document, found, retract, seal};
+use super::{NOTICE_TIME, await_state, did, document, found, retract, seal, take_in};
 
 const ABOUT: &str = "aldrin gauge read metres dawn";
 const NOTE: &str = "Quillon Ferreira is named in it";
 
 /// Three nodes of one organisation, and one of another that follows their logs.
 struct Circle {
+    halden: Organisation,
     publisher: RunningNode,
     mate: RunningNode,
     outsider: RunningNode,
@@ -46,7 +47,7 @@ impl Circle {
         publisher.home.ok(&["ingest", text_file.to_str().unwrap(), "--sensitivity", "internal"]);
         let (_, file) = seal(&publisher.home, at, "aldrin");
         let source = text(&found(&publisher.home, ABOUT, "aldrin")[0], "/source").to_string();
-        Circle { publisher, mate, outsider, late, file: file.to_str().unwrap().to_string(), source, scratch }
+        Circle { halden, publisher, mate, outsider, late, file: file.to_str().unwrap().to_string(), source, scratch }
     }
 
     /// How many entries of the publisher's log a node holds.
@@ -91,6 +92,7 @@ fn a_notice_on_internal_evidence_is_in_everybodys_copy_of_the_log_and_read_by_wh
     // The other organisation holds the whole log, and knows of no notice.
     circle.await_outsider();
     assert_eq!(circle.outsider.home.ok(&["notices", "list"]), Value::Array(vec![]));
+    assert_eq!(circle.outsider.home.ok(&["notices", "events"])["events"], Value::Array(vec![]));
     assert!(super::receipts(home, &notice).iter().all(|(who, _)| *who != did(&circle.outsider)));
     // Nothing of it stands in the log for anybody to read: not the note, not the source, not the text's fingerprint.
     let http = circle.publisher.http("person-noor-vasquell");
@@ -108,7 +110,7 @@ fn a_notice_on_internal_evidence_is_in_everybodys_copy_of_the_log_and_read_by_wh
     assert_eq!(n_seen, 1, "one entry is the sealed notice");
 
     // Everybody who knows is gone. A holder gets the log from the outsider, who cannot read it, and reads it.
-    let Circle { publisher, mate, outsider, late, file, source, scratch: _scratch } = circle;
+    let Circle { publisher, mate, outsider, late, file, source, scratch: _scratch, .. } = circle;
     assert!(publisher.stop().success() && mate.stop().success());
     let late = RunningNode::start(&late, &[&outsider]);
     until("the holder has heard of it", NOTICE_TIME, || found(&late.home, ABOUT, "aldrin").is_empty());
@@ -149,4 +151,51 @@ fn a_sealed_notice_that_comes_before_the_evidence_keeps_it_out_until_it_is_reins
     for notice in [&notice, &lifted] {
         await_state(home, notice, &did(&late), "acknowledged");
     }
+}
+
+/// Whoever holds a public source would open what is said of another one in the same notice; and who speaks for a node
+/// that is gone says it as quietly as that one did.
+#[test]
+fn nothing_that_is_said_in_secret_comes_out_by_another_notice() {
+    let circle = Circle::begin();
+    let (home, at) = (&circle.publisher.home, circle.scratch.path());
+    take_in(home, at, "borealis");
+    let mixed = home.run(&["retract", "aldrin.md", "borealis.md", "--reason", "legal"]).expect(2);
+    assert!(text(&mixed, "/detail").contains("two commands"), "{mixed:#}");
+    let named = ["retract", "borealis.md", "--kind", "supersession", "--by", "aldrin.md", "--reason", "superseded"];
+    assert!(text(&home.run(&named).expect(2), "/detail").contains("not public"));
+    assert_eq!(home.ok(&["notices", "list"]), Value::Array(vec![]), "nothing was published");
+
+    // The root undoes it through another node of the organisation, which knows it by delivery.
+    let notice = retract(home, "aldrin.md", "retraction", &["--note", NOTE]);
+    await_state(home, &notice, &did(&circle.mate), "acknowledged");
+    let root = circle.halden.root.to_str().unwrap();
+    let lifted = circle.mate.home.ok(&["reinstate", &notice, "--as-root", root]);
+    let lifted = text(&lifted, "/notice").to_string();
+    until("the publisher has it again", NOTICE_TIME, || !found(home, ABOUT, "aldrin").is_empty());
+    assert_eq!(home.run(&["notices", "show", &lifted]).code, 0);
+    let size = count(&circle.mate.home.ok(&["log", "status"]), "/own/size");
+    let http = circle.mate.http("person-ulla-ferrant");
+    let source: cid::Cid = circle.source.parse().unwrap();
+    for index in 0..size {
+        let entry = http.get(&format!("/v1/log/entry/{index}"));
+        assert!(!occurs(&entry.body, source.hash().digest()), "entry {index} of the mate names the source");
+    }
+    assert_eq!(circle.outsider.home.ok(&["notices", "list"]), Value::Array(vec![]));
+    // Of what the mate holds nothing of, its operator may see that it is withdrawn, and nobody else.
+    assert_eq!(circle.mate.home.run(&["notices", "show", &notice]).code, 0);
+}
+
+/// What was narrowed at home stays so, also where the old bundle comes in later.
+#[test]
+fn an_old_bundle_does_not_bring_back_the_label_from_before_a_narrowing() {
+    let circle = Circle::begin();
+    let (home, at) = (&circle.publisher.home, circle.scratch.path());
+    take_in(home, at, "borealis");
+    let (_, file) = seal(home, at, "borealis");
+    let notice = retract(home, "borealis.md", "narrowing", &["--to", "internal"]);
+    until("the mate knows", NOTICE_TIME, || circle.mate.home.run(&["notices", "show", &notice]).code == 0);
+    circle.mate.home.ok(&["bundle", "import", file.to_str().unwrap()]);
+    let hits = found(&circle.mate.home, "borealis gauge read metres dawn", "borealis");
+    assert!(!hits.is_empty() && hits.iter().all(|hit| text(hit, "/sensitivity") == "internal"), "{hits:#?}");
 }

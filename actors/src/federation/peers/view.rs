@@ -82,8 +82,8 @@ fn of_logs(premises: &Premises) -> Result<Views, NodeError> {
         let mut view = unknown(&certified.node);
         certify(&mut view, certified);
         view.log_size = head.state.range.size();
-        view.log_as_of = Some(head.as_of.to_string());
-        view.log_age_ms = Some(age(now, head.as_of));
+        view.log_as_of = head.confirmed().map(|as_of| as_of.to_string());
+        view.log_age_ms = head.confirmed().map(|as_of| age(now, as_of));
         if kept::is_forked(&premises.store, &certified.node)? {
             view.detail = Some("it showed two histories of its log; nothing more is taken from it".to_string());
         }

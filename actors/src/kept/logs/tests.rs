@@ -61,7 +61,7 @@ fn head(publisher: u8, entries: &[Vec<u8>]) -> LogHead {
     let origin = public_origin(&key(publisher).public()).unwrap();
     let checkpoint = Checkpoint { origin, size: range.size(), root: range.root() }.sign(&key(publisher));
     let (publisher, certificate) = (key(publisher).public(), certificate(publisher));
-    LogHead { state: LogState { publisher, range, checkpoint, proof: vec![], certificate }, as_of: NOW }
+    LogHead { state: LogState { publisher, range, checkpoint, proof: vec![], certificate }, as_of: Some(NOW) }
 }
 
 fn take(store: &Store, head: &LogHead, from: u64, entries: &[Vec<u8>]) -> Result<bool, NodeError> {
@@ -118,10 +118,10 @@ fn a_confirmation_of_an_older_log_is_none_of_the_longer_one() {
         is_written
     };
     assert!(!confirmed(2));
-    assert_eq!(log_head(&store, &own(), &publisher).unwrap().unwrap().as_of, NOW);
+    assert_eq!(log_head(&store, &own(), &publisher).unwrap().unwrap().as_of, Some(NOW));
     assert!(confirmed(3));
     let held = log_head(&store, &own(), &publisher).unwrap().unwrap();
-    assert_eq!((held.as_of, held.state.range.size()), (later, 3));
+    assert_eq!((held.as_of, held.state.range.size()), (Some(later), 3));
     assert!(!confirmed(3), "it says nothing new");
 }
 

@@ -6,6 +6,7 @@ use libp2p::{Multiaddr, PeerId};
 use plumb_core::identity::NodeId;
 use tokio::time::Instant;
 
+use super::super::conduct::Offence;
 use super::super::event::{GossipId, RequestToken};
 use super::super::gate::Standing;
 use super::super::handle::{Command, CommandError, PublishError, Reply, RequestError};
@@ -40,6 +41,13 @@ impl Driver {
                 answer(reply, ());
             }
             Command::Disconnect { node, reply } => {
+                self.disconnect(&node);
+                answer(reply, ());
+            }
+            Command::Penalise { node, reply } => {
+                if let Ok(id) = peer_of_node(&node) {
+                    self.blame(id, Offence::Fault);
+                }
                 self.disconnect(&node);
                 answer(reply, ());
             }

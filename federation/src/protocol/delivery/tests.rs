@@ -146,7 +146,7 @@ proptest! {
     /// Whatever happens in whatever order: what was acknowledged is never sent again, also after a restart, and nothing
     /// but the holder's word ends an obligation.
     #[test]
-    fn nothing_is_sent_after_its_acknowledgement(steps in proptest::collection::vec((0u8..8, 1u8..4, 0u8..5, 0u64..200_000), 1..120)) {
+    fn nothing_is_sent_after_its_acknowledgement(steps in proptest::collection::vec((0u8..9, 1u8..4, 0u8..5, 0u64..200_000), 1..120)) {
         let mut delivery = Delivery::restore([], 7);
         let mut stored: BTreeMap<(Cid, NodeId), Standing> = BTreeMap::new();
         let mut now = NOW;
@@ -160,7 +160,8 @@ proptest! {
                 3 => answered(peer, notice, NoticeResponse::Acknowledged(word(notice, who, who))),
                 4 => answered(peer, notice, NoticeResponse::Refused { reason: "no".into() }),
                 5 => Event::DeliveryFailed { peer, notice },
-                6 => Event::Tick,
+                6 => Event::NotSent { peer, notice },
+                7 => Event::Tick,
                 _ => {
                     let rows = stored.iter().map(|((n, h), s)| (*n, *h, s.clone()));
                     delivery = Delivery::restore(rows, 7);
@@ -208,4 +209,35 @@ fn a_silence_is_told_once_with_its_beginning_and_ends_with_a_word() {
     assert_eq!(told(&delivery.handle(late, Event::DeliveryFailed { peer: holder, notice })), 0);
     delivery.handle(late, answered(holder, notice, NoticeResponse::Acknowledged(word(notice, 1, 1))));
     assert_eq!(delivery.n_open(), 0);
+}
+
+/// What never left this node is tried again and frees its place, and nobody is said to be silent for it.
+#[test]
+fn what_was_not_sent_says_nothing_of_the_holder() {
+    let all: Vec<Cid> = (0..=u8::try_from(DELIVERIES_PER_PEER_MAX).unwrap()).map(notice).collect();
+    let holder = peer(1);
+    let mut delivery = owing(&all);
+    let first = sent(&delivery.handle(NOW, Event::PeerAdmitted { peer: holder }));
+    assert_eq!(first.len(), DELIVERIES_PER_PEER_MAX);
+    let (mut at, mut n_sent) = (NOW, 0);
+    assert_eq!(delivery.handle(at, Event::NotSent { peer: holder, notice: first[0] }), []);
+    let next = sent(&delivery.handle(at, Event::Tick));
+    assert!(next.len() == 1 && !first.contains(&next[0]), "its place is free, and it waits itself");
+    for _ in 0..3600 {
+        at = at.plus(Duration::seconds(1));
+        for notice in sent(&delivery.handle(at, Event::Tick)) {
+            n_sent += usize::from(notice == first[0]);
+            if notice == first[0] {
+                assert_eq!(delivery.handle(at, Event::NotSent { peer: holder, notice }), []);
+            }
+        }
+    }
+    assert!((15..=60).contains(&n_sent), "{n_sent} in an hour");
+    assert_eq!(delivery.standings(&first[0])[&holder], Standing::Open);
+    // What went before it, and was never answered, is silence.
+    assert!(matches!(delivery.standings(&first[1])[&holder], Standing::Silent { .. }));
+    // A silence that was said before stays said.
+    delivery.handle(at, Event::DeliveryFailed { peer: holder, notice: first[0] });
+    assert_eq!(delivery.handle(at, Event::NotSent { peer: holder, notice: first[0] }), []);
+    assert!(matches!(delivery.standings(&first[0])[&holder], Standing::Silent { .. }));
 }

@@ -26,7 +26,18 @@ pub(super) enum Heard {
     Forged,
 }
 
-/// What a page comes to.
+/// What came of a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// Entries that are to be stored.
+    Entries,
+    /// Nothing that we lack.
+    Nothing,
+    /// It is under a root that is not pinned here, and nothing of it was looked at.
+    Foreign,
+}
+
+/// What a page says of its log.
 enum Verdict {
     /// The log goes on with these entries.
     Next(LogState),
@@ -204,20 +215,22 @@ impl LogSync {
         peer: NodeId,
         page: Page,
         actions: &mut Vec<Action>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Came, Fault> {
         let publisher = page.publisher;
-        if !self.is_publisher(now, publisher, &page.certificate)? {
-            return Ok(false);
+        match vouches(&self.roots, &publisher, &page.certificate, now) {
+            Vouched::Yes => {}
+            Vouched::NotHere => return Ok(Came::Foreign),
+            Vouched::No => return Err(Fault::Certificate),
         }
         let head = Head { publisher, checkpoint: page.checkpoint.clone() };
         self.vouched(&publisher, &page.certificate);
         match self.head_received(now, peer, &head, false, actions) {
             Heard::News | Heard::Nothing => {}
             // What there is to say about a forged head is said.
-            Heard::Closed | Heard::Forged => return Ok(false),
+            Heard::Closed | Heard::Forged => return Ok(Came::Nothing),
         }
         let Some(log) = self.logs.get_mut(&publisher) else {
-            return Ok(false);
+            return Ok(Came::Nothing);
         };
         if !log.is_signed(&publisher, &page.checkpoint) {
             return Err(Fault::Checkpoint);
@@ -227,34 +240,14 @@ impl LogSync {
             Verdict::Next(state) => {
                 log.pending = Some(state.clone());
                 log.is_news = true;
-                actions.push(Action::StoreEntries { from, entries, state });
-                Ok(true)
+                actions.push(Action::StoreEntries { peer, from, entries, state });
+                Ok(Came::Entries)
             }
-            Verdict::Nothing => Ok(false),
+            Verdict::Nothing => Ok(Came::Nothing),
             Verdict::Liar(fault) => Err(fault),
             Verdict::Forked(fork) => {
                 self.convict(now, fork, actions);
-                Ok(false)
-            }
-        }
-    }
-
-    /// Whether a certificate makes this publisher one that we follow. A root that is not pinned is remembered.
-    fn is_publisher(
-        &mut self,
-        now: Timestamp,
-        publisher: NodeId,
-        certificate: &Signed<Certificate>,
-    ) -> Result<bool, Fault> {
-        match vouches(&self.roots, &publisher, certificate, now) {
-            Vouched::Yes => Ok(true),
-            Vouched::No => Err(Fault::Certificate),
-            Vouched::NotHere => {
-                self.wanted.remove(&publisher);
-                if let Some(log) = self.logs.get_mut(&publisher) {
-                    log.ignore(now.plus(UNPINNED_FOR));
-                }
-                Ok(false)
+                Ok(Came::Nothing)
             }
         }
     }
@@ -284,11 +277,11 @@ impl LogSync {
         actions: &mut Vec<Action>,
     ) -> GossipVerdict {
         let publisher = gossip.publisher;
-        match self.is_publisher(now, publisher, &gossip.certificate) {
-            Ok(true) => {}
-            Ok(false) => return GossipVerdict::Ignore,
-            Err(fault) => {
-                penalise(actions, peer, fault);
+        match vouches(&self.roots, &publisher, &gossip.certificate, now) {
+            Vouched::Yes => {}
+            Vouched::NotHere => return GossipVerdict::Ignore,
+            Vouched::No => {
+                penalise(actions, peer, Fault::Certificate);
                 return GossipVerdict::Reject;
             }
         }
@@ -309,7 +302,7 @@ impl LogSync {
         }
         if let Some(state) = log.next_by_gossip(&gossip) {
             log.pending = Some(state.clone());
-            actions.push(Action::StoreEntries { from: gossip.index, entries: vec![gossip.entry], state });
+            actions.push(Action::StoreEntries { peer, from: gossip.index, entries: vec![gossip.entry], state });
             return GossipVerdict::Accept;
         }
         // An entry beyond what we hold cannot be verified here. Its head can, and has to get around: passed on once, it

@@ -26,6 +26,8 @@ pub(super) struct Offer {
     pub(super) retry: Retry,
     /// It did not say so itself: it passed gossip on, which it may do without holding the log.
     pub(super) is_hint: bool,
+    /// What it gave last came under a root that is not pinned here.
+    pub(super) is_foreign: bool,
 }
 
 /// A request that is in flight.
@@ -43,7 +45,7 @@ pub(super) struct Log {
     pub(super) certificate: Option<Signed<Certificate>>,
     /// The peer that first spoke of a candidate.
     pub(super) introduced_by: Option<NodeId>,
-    /// Its root is not pinned here; do not ask before.
+    /// Its key has contradicted itself, and nobody vouches for it; do not ask before.
     pub(super) ignored_until: Option<Timestamp>,
     /// As far as it is held.
     pub(super) range: CompactRange,
@@ -176,9 +178,28 @@ impl Log {
             n_failures: 0,
             retry: Retry::after(now, Duration(0)),
             is_hint,
+            is_foreign: false,
         });
         offer.size = offer.size.max(size);
         offer.is_hint &= is_hint;
+    }
+
+    /// Other roots are pinned: what came under one that was not may be in order now.
+    pub(super) fn look_again(&mut self, now: Timestamp) {
+        for offer in self.offers.values_mut().filter(|offer| offer.is_foreign) {
+            offer.is_foreign = false;
+            offer.retry = Retry::after(now, Duration(0));
+        }
+    }
+
+    /// Drops what was offered of a candidate under a root that is not pinned here, once its time is over: who offers it
+    /// again is asked again. Whether nobody is left who offers it.
+    pub(super) fn forget_foreign_offers(&mut self, now: Timestamp) -> bool {
+        let n_offers = self.offers.len();
+        if self.certificate.is_none() {
+            self.offers.retain(|_, offer| !(offer.is_foreign && offer.retry.is_due(now)));
+        }
+        self.offers.len() < n_offers && self.offers.is_empty()
     }
 
     /// Drops offers of what is held by now.

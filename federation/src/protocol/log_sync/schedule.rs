@@ -3,7 +3,7 @@
 use plumb_core::identity::NodeId;
 use plumb_core::measure::{Duration, Timestamp};
 
-use super::judge::penalise;
+use super::judge::{Came, penalise};
 use super::publisher::{Asked, Offer};
 use super::{Action, Event, Fault, HEADS_EVERY, LogSync, REQUEST_TIMEOUT, REQUESTS_PER_PEER_MAX, UNPINNED_FOR};
 use crate::protocol::backoff::{Backoff, Retry, has_passed, is_due};
@@ -116,7 +116,7 @@ impl LogSync {
                     }
                 }
                 match self.page_received(now, peer, page, &mut actions) {
-                    Ok(false) if !is_answer => return actions,
+                    Ok(Came::Nothing) if !is_answer => return actions,
                     outcome => outcome,
                 }
             }
@@ -128,7 +128,7 @@ impl LogSync {
             LogResponse::Missing { .. } | LogResponse::Unknown(_) => {
                 self.release(&peer, &publisher);
                 self.forget_hint(&peer, &publisher);
-                Ok(false)
+                Ok(Came::Nothing)
             }
             LogResponse::Page(_)
             | LogResponse::Heads(_)
@@ -140,8 +140,9 @@ impl LogSync {
             }
         };
         match outcome {
-            Ok(true) => self.succeeded(&peer, &publisher),
-            Ok(false) => self.failed(now, &peer, &publisher),
+            Ok(Came::Entries) => self.succeeded(&peer, &publisher),
+            Ok(Came::Nothing) => self.failed(now, &peer, &publisher),
+            Ok(Came::Foreign) => self.is_foreign(now, &peer, &publisher),
             Err(fault) => {
                 penalise(&mut actions, peer, fault);
                 self.failed(now, &peer, &publisher);
@@ -178,14 +179,16 @@ impl LogSync {
                 self.wanted.remove(publisher);
             }
         }
-        // Whoever it introduced and nobody vouched for is forgotten with it.
+        // Whoever it introduced and nobody vouched for is forgotten with it, unless another peer is being asked for it:
+        // that one's place in flight is freed by what it answers.
         self.logs.retain(|_, log| {
             let is_its_own = log.introduced_by == Some(*peer);
-            !is_its_own || !log.offers.is_empty() || log.pending.is_some()
+            !is_its_own || !log.offers.is_empty() || log.asked.is_some() || log.pending.is_some()
         });
         for log in self.logs.values_mut() {
             if log.introduced_by == Some(*peer) {
-                log.introduced_by = log.offers.keys().next().copied();
+                let asked = log.asked.as_ref().map(|asked| asked.peer);
+                log.introduced_by = log.offers.keys().next().copied().or(asked);
             }
         }
     }
@@ -211,9 +214,12 @@ impl LogSync {
             if over {
                 log.ignored_until = None;
             }
+            let is_unheard_of = log.forget_foreign_offers(now);
             // A candidate whose time is over is heard of anew.
-            !over || log.certificate.is_some() || log.asked.is_some() || log.pending.is_some()
+            !(over || is_unheard_of) || log.certificate.is_some() || log.asked.is_some() || log.pending.is_some()
         });
+        let logs = &self.logs;
+        self.wanted.retain(|publisher| logs.get(publisher).is_some_and(|log| !log.offers.is_empty()));
         self.exchange_heads(now)
     }
 
@@ -259,6 +265,7 @@ impl LogSync {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
             offer.n_failures = 0;
+            offer.is_foreign = false;
         }
     }
 
@@ -266,7 +273,18 @@ impl LogSync {
         let log = self.logs.get_mut(publisher);
         if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
             offer.n_failures = offer.n_failures.saturating_add(1);
+            offer.is_foreign = false;
             offer.retry = Retry::after(now, BACKOFF.after(offer.n_failures, &mut self.random));
+        }
+    }
+
+    /// What a peer has of a log is under a root that is not pinned here. That is no fault of it, and nothing that it says of
+    /// the publisher: others may have the same log under another root.
+    fn is_foreign(&mut self, now: Timestamp, peer: &NodeId, publisher: &NodeId) {
+        self.postpone(now, peer, publisher, UNPINNED_FOR);
+        let log = self.logs.get_mut(publisher);
+        if let Some(offer) = log.and_then(|log| log.offers.get_mut(peer)) {
+            offer.is_foreign = true;
         }
     }
 

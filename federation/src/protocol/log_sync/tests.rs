@@ -128,7 +128,7 @@ fn asks(actions: &[Action]) -> Vec<(NodeId, NodeId, u64)> {
 /// What it has stored: from where, how many, and up to which size the log is then held.
 fn stores(actions: &[Action]) -> Vec<(u64, usize, u64)> {
     let store = |action: &Action| match action {
-        Action::StoreEntries { from, entries, state } => Some((*from, entries.len(), state.range.size())),
+        Action::StoreEntries { from, entries, state, .. } => Some((*from, entries.len(), state.range.size())),
         _ => None,
     };
     actions.iter().filter_map(store).collect()
@@ -384,8 +384,7 @@ fn a_publisher_under_a_root_that_is_not_pinned_is_left_alone() {
     // When the operator pins it, it is heard.
     let mut roots = roots();
     roots.pin(peer(2), plumb_core::trust::Pin::full("Southwater"));
-    sync.handle(NOW, Event::RootsChanged { roots });
-    assert_eq!(asks(&sync.handle(NOW, said(30, &[foreign.head(3)]))).len(), 1);
+    assert_eq!(asks(&sync.handle(NOW, Event::RootsChanged { roots })), [(peer(30), foreign.id(), 0)]);
     let actions = sync.handle(NOW, received(30, foreign.page(3, 0)));
     assert_eq!(stores(&actions), [(0, 3, 3)]);
 }
@@ -783,4 +782,130 @@ fn cosignatures_travel_with_the_own_head() {
     follower.handle(NOW, admitted(OWN, &[]));
     let heads = Heads { heads: vec![Head { publisher: own.id(), checkpoint: cosigned }], forks: vec![] };
     assert_eq!(follower.handle(NOW, Event::HeadsReceived { peer: peer(OWN), heads }), []);
+}
+
+/// A candidate that its introducer leaves behind is kept as long as another peer is asked for it, or that peer's place
+/// in flight would never be free again.
+#[test]
+fn a_peer_that_is_asked_for_a_candidate_gets_its_place_back() {
+    let stranger = Publisher::new(20, 4);
+    let mut sync = machine([]);
+    sync.handle(NOW, admitted(31, &[]));
+    sync.handle(NOW, admitted(30, &[]));
+    // Peer 31 is asked for what peer 30 spoke of first.
+    sync.handle(NOW, said(30, &[Publisher { entries: vec![], ..stranger.clone() }.head(0)]));
+    assert_eq!(asks(&sync.handle(NOW, said(31, &[stranger.head(4)]))), [(peer(31), stranger.id(), 0)]);
+    // It convicts itself, and nobody offers it any more.
+    sync.handle(NOW, said(30, &[stranger.forked(1).head(4)]));
+    sync.handle(NOW, Event::PeerLost { peer: peer(30) });
+    assert_eq!(sync.peers[&peer(31)].n_in_flight, 1);
+    sync.handle(NOW, failed(31, stranger.id()));
+    assert_eq!(sync.peers[&peer(31)].n_in_flight, 0);
+    // With nothing under way it goes with the last who knows of it.
+    sync.handle(NOW, Event::PeerLost { peer: peer(31) });
+    assert_eq!(sync.n_known(), 1);
+}
+
+/// Whoever stores entries learns who gave them: the publisher itself, or somebody who holds its log.
+#[test]
+fn entries_come_with_whoever_gave_them() {
+    let publisher = Publisher::new(20, 6);
+    let mut sync = machine([publisher.state(1)]);
+    [20, 30].into_iter().for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
+    let givers = |actions: &[Action]| -> Vec<NodeId> {
+        let giver = |action: &Action| match action {
+            Action::StoreEntries { peer, .. } => Some(*peer),
+            _ => None,
+        };
+        actions.iter().filter_map(giver).collect()
+    };
+    for (giver, size) in [(30, 3), (20, 5)] {
+        sync.handle(NOW, said(giver, &[publisher.head(size)]));
+        let actions = sync.handle(NOW, received(giver, publisher.page(size, sync.size(&publisher.id()))));
+        assert_eq!(givers(&actions), [peer(giver)]);
+        store_all(&mut sync, NOW, actions);
+    }
+    let actions = sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip: publisher.gossip(5) });
+    assert_eq!(givers(&actions), [peer(30)], "the bearer of gossip, not its publisher");
+}
+
+/// A certificate under a root that somebody made up, for a publisher that has a good one.
+fn under_a_made_up_root(publisher: &Publisher) -> Signed<Certificate> {
+    certificate_of(99, publisher.node)
+}
+
+/// Anybody can make up a root and certify anybody under it. It says nothing of the publisher, whose log is followed on,
+/// whether it comes in a page or in gossip, and also if it is our own.
+#[test]
+fn a_made_up_root_stops_no_log() {
+    let own = Publisher::new(OWN, 4);
+    for publisher in [Publisher::new(20, 6), own] {
+        let size = publisher.entries.len();
+        let mut sync = machine([publisher.state(2)]);
+        sync.handle(NOW, admitted(30, &[]));
+        sync.handle(NOW, admitted(31, &[]));
+        let gossip = Gossip { certificate: under_a_made_up_root(&publisher), ..publisher.gossip(2) };
+        let actions = sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip });
+        assert_eq!(actions, [Action::JudgeGossip(GossipVerdict::Ignore)]);
+        let actions = sync.handle(NOW, said(30, &[publisher.head(size)]));
+        assert_eq!(asks(&actions), [(peer(30), publisher.id(), 2)], "gossip that is not believed changes nothing");
+        sync.handle(NOW, said(31, &[publisher.head(size)]));
+        let page = Page { certificate: under_a_made_up_root(&publisher), ..publisher.page(size, 2) };
+        let actions = sync.handle(NOW, received(30, page.clone()));
+        assert_eq!((stores(&actions), faults(&actions)), (vec![], vec![]), "others may trust others");
+        assert_eq!(asks(&actions), [(peer(31), publisher.id(), 2)], "the other one is asked at once");
+        // Who says it again, unasked, takes nothing away from the others either.
+        assert_eq!(sync.handle(NOW, received(30, page)), []);
+        assert_eq!(stores(&sync.handle(NOW, received(31, publisher.page(size, 2)))), [(2, size - 2, size as u64)]);
+    }
+}
+
+/// The same for a publisher of which no certificate was seen yet: whoever comes first with a made-up one does not keep
+/// the good one away.
+#[test]
+fn a_made_up_root_keeps_no_candidate_away() {
+    let publisher = Publisher::new(20, 3);
+    let mut sync = machine([]);
+    sync.handle(NOW, admitted(30, &[publisher.head(3)]));
+    let page = Page { certificate: under_a_made_up_root(&publisher), ..publisher.page(3, 0) };
+    assert_eq!(asks(&sync.handle(NOW, received(30, page))), []);
+    let gossip = Gossip { certificate: under_a_made_up_root(&publisher), ..publisher.gossip(2) };
+    sync.handle(NOW, Event::GossipReceived { peer: peer(30), gossip });
+    let actions = sync.handle(NOW, admitted(31, &[publisher.head(3)]));
+    assert_eq!(asks(&actions), [(peer(31), publisher.id(), 0)]);
+    assert_eq!(stores(&sync.handle(NOW, received(31, publisher.page(3, 0)))), [(0, 3, 3)]);
+}
+
+/// What is not trusted here is asked for once an hour of each who offers it, however often they offer it, and takes no
+/// room for ever.
+#[test]
+fn a_publisher_under_a_root_that_is_not_pinned_is_seldom_asked_for() {
+    let foreign = Publisher { root: 2, ..Publisher::new(20, 3) };
+    let mut sync = machine([]);
+    let bearers = [30, 31, 32];
+    bearers.into_iter().for_each(|n| drop(sync.handle(NOW, admitted(n, &[]))));
+    let (mut now, mut n_asked) = (NOW, 0);
+    let hours = 3;
+    for second in 0..hours * 3600 {
+        now = now.plus(Duration::seconds(1));
+        let mut queue = sync.handle(now, Event::Tick);
+        if second % 10 == 0 {
+            bearers.into_iter().for_each(|n| queue.extend(sync.handle(now, said(n, &[foreign.head(3)]))));
+        }
+        while let Some(action) = queue.pop() {
+            for (asked, _, from) in asks(&[action]) {
+                n_asked += 1;
+                let publisher = foreign.id();
+                let response = LogResponse::Page(foreign.page(3, from));
+                queue.extend(sync.handle(now, Event::EntriesReceived { peer: asked, publisher, response }));
+            }
+        }
+    }
+    assert!(n_asked <= bearers.len() * (hours + 1) && bearers.len() * (hours - 1) <= n_asked, "{n_asked}");
+    // Nobody speaks of it any more, and it is forgotten.
+    for _ in 0..2 * 3600 {
+        now = now.plus(Duration::seconds(1));
+        sync.handle(now, Event::Tick);
+    }
+    assert_eq!((sync.n_known(), sync.wanted.len()), (1, 0));
 }

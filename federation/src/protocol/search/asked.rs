@@ -1,9 +1,10 @@
 //! One peer in a question: how far it is, and how long it is still waited for.
 
-use plumb_core::measure::Timestamp;
+use plumb_core::measure::{Duration, Timestamp};
 
 use super::super::Patience;
-use super::PeerState;
+use super::super::backoff::has_passed;
+use super::{PeerState, Phase};
 
 /// How far one peer is.
 #[derive(Clone, Debug)]
@@ -25,9 +26,10 @@ pub(super) enum Progress {
 pub(super) struct Asked {
     pub(super) progress: Progress,
     patience: Patience,
+    /// When it was asked in this phase.
     asked_at: Timestamp,
     is_hedged: bool,
-    /// Questions whose outcome is not known yet.
+    /// Copies of this phase's question whose outcome is not known yet.
     n_under_way: u32,
 }
 
@@ -38,22 +40,37 @@ impl Asked {
     }
 
     fn is_waited_for(&self) -> bool {
-        matches!(self.progress, Progress::Statistics | Progress::Hits { .. })
+        self.phase().is_some()
     }
 
     pub(super) fn is_done(&self) -> bool {
         matches!(self.progress, Progress::Done(_))
     }
 
-    /// An answer came.
-    pub(super) fn came_back(&mut self) {
-        self.n_under_way = self.n_under_way.saturating_sub(1);
+    /// The question that it is waited for to answer.
+    fn phase(&self) -> Option<Phase> {
+        match self.progress {
+            Progress::Statistics => Some(Phase::Statistics),
+            Progress::Hits { .. } => Some(Phase::Hits),
+            Progress::Counted | Progress::Withheld { .. } | Progress::Done(_) => None,
+        }
     }
 
-    /// A question broke off. True if no other is under way.
-    pub(super) fn came_back_empty(&mut self) -> bool {
-        self.came_back();
-        self.n_under_way == 0
+    /// A copy of a question has its outcome. Whether it counts: no other copy was answered before it, and the question is
+    /// the one that is on.
+    pub(super) fn came_back(&mut self, phase: Phase) -> bool {
+        let counts = self.phase() == Some(phase);
+        if counts {
+            self.n_under_way = self.n_under_way.saturating_sub(1);
+        }
+        counts
+    }
+
+    /// The outcome of a copy is that there is no answer. It stands if no other copy is under way.
+    pub(super) fn came_to_nothing(&mut self, state: PeerState) {
+        if self.n_under_way == 0 {
+            self.done(state);
+        }
     }
 
     /// The first word stands.
@@ -63,30 +80,28 @@ impl Asked {
         }
     }
 
-    fn hedge_at(&self) -> Option<Timestamp> {
-        self.patience
-            .hedge_after
-            .filter(|_| self.is_waited_for() && !self.is_hedged)
-            .map(|span| self.asked_at.plus(span))
+    fn hedge_after(&self) -> Option<Duration> {
+        self.patience.hedge_after.filter(|_| self.is_waited_for() && !self.is_hedged)
     }
 
-    fn give_up_at(&self) -> Option<Timestamp> {
-        self.patience.give_up_after.filter(|_| self.is_waited_for()).map(|span| self.asked_at.plus(span))
+    fn give_up_after(&self) -> Option<Duration> {
+        self.patience.give_up_after.filter(|_| self.is_waited_for())
     }
 
     /// When it has to be looked at again.
     pub(super) fn wake_at(&self) -> Option<Timestamp> {
-        self.hedge_at().into_iter().chain(self.give_up_at()).min()
+        let first = self.hedge_after().into_iter().chain(self.give_up_after()).min()?;
+        Some(self.asked_at.plus(first))
     }
 
     /// Whether it was waited for long enough.
     pub(super) fn is_given_up(&self, now: Timestamp) -> bool {
-        self.give_up_at().is_some_and(|at| at <= now)
+        self.give_up_after().is_some_and(|span| has_passed(self.asked_at, span, now))
     }
 
     /// Whether to ask it a second time now. Says so once in each phase.
     pub(super) fn hedge(&mut self, now: Timestamp) -> bool {
-        let is_due = self.hedge_at().is_some_and(|at| at <= now);
+        let is_due = self.hedge_after().is_some_and(|span| has_passed(self.asked_at, span, now));
         if is_due {
             self.is_hedged = true;
             self.n_under_way += 1;
@@ -109,7 +124,7 @@ impl Asked {
         self.progress = Progress::Hits { withheld };
         self.asked_at = now;
         self.is_hedged = false;
-        self.n_under_way += 1;
+        self.n_under_way = 1;
         true
     }
 

@@ -98,7 +98,11 @@ fn start(peers: &[u8]) -> (FederatedSearch, Vec<Action>) {
 
 fn requests(actions: &[Action]) -> Vec<(NodeId, SearchRequest)> {
     let ask = |action: &Action| match action {
-        Action::Ask { peer, request } => Some((*peer, request.clone())),
+        Action::Ask { peer, phase, request } => {
+            let is_hits = matches!(request, SearchRequest::Hits(_));
+            assert_eq!(*phase == Phase::Hits, is_hits);
+            Some((*peer, request.clone()))
+        }
         Action::Finish(_) => None,
     };
     actions.iter().filter_map(ask).collect()
@@ -111,8 +115,18 @@ fn outcome(actions: &[Action]) -> &Outcome {
     }
 }
 
+/// The answer to the question for which it is one.
 fn answered(n: u8, response: SearchResponse) -> Event {
-    Event::Answered { peer: peer(n), response: Ok(response) }
+    let is_hits = matches!(response, SearchResponse::Hits { .. });
+    answered_in(if is_hits { Phase::Hits } else { Phase::Statistics }, n, response)
+}
+
+fn answered_in(phase: Phase, n: u8, response: SearchResponse) -> Event {
+    Event::Answered { peer: peer(n), phase, response: Ok(response) }
+}
+
+fn broke_off(phase: Phase, n: u8) -> Event {
+    Event::Unreachable { peer: peer(n), phase }
 }
 
 fn after(ms: u64) -> Timestamp {
@@ -156,7 +170,7 @@ fn each_way_not_to_answer_is_its_own() {
     search.handle(after(1), answered(0, library.answer(&first)));
     search.handle(after(2), answered(1, SearchResponse::Denied { id: ID, reason: "no".into() }));
     search.handle(after(3), answered(2, SearchResponse::Busy { id: ID, retry_after_ms: 9 }));
-    search.handle(after(4), Event::Unreachable { peer: peer(3) });
+    search.handle(after(4), broke_off(Phase::Statistics, 3));
     let impossible = TermStats { n_docs: 1, n_terms: 9, doc_freq: vec![2, 0] };
     search.handle(after(5), answered(4, SearchResponse::Statistics { id: ID, stats: impossible }));
     search.handle(after(6), answered(5, SearchResponse::Denied { id: ID + 1, reason: "no".into() }));
@@ -168,7 +182,7 @@ fn each_way_not_to_answer_is_its_own() {
     let asked: std::collections::BTreeSet<NodeId> = second.iter().map(|(peer, _)| *peer).collect();
     assert_eq!(asked, [peer(0), peer(1)].into());
     search.handle(after(510), answered(6, library.answer(&first)));
-    search.handle(after(511), answered(1, SearchResponse::Denied { id: ID, reason: "no".into() }));
+    search.handle(after(511), answered_in(Phase::Hits, 1, SearchResponse::Denied { id: ID, reason: "no".into() }));
     let actions = search.handle(after(520), answered(0, library.answer(&second[0].1)));
     let coverage = &outcome(&actions).coverage;
     assert_eq!(coverage[&peer(0)], PeerState::Answered);
@@ -245,12 +259,12 @@ proptest! {
         let mut result = None;
         while let Some(action) = queue.pop() {
             match action {
-                Action::Ask { peer: asked, request } => {
+                Action::Ask { peer: asked, phase, request } => {
                     let n = (0..n_peers).find(|n| peer(*n) == asked).unwrap();
                     let response = libraries[usize::from(n)].answer(&request);
                     // Over the wire and back.
                     let response = SearchResponse::decode(&response.encode());
-                    queue.extend(search.handle(after(1), Event::Answered { peer: asked, response }));
+                    queue.extend(search.handle(after(1), Event::Answered { peer: asked, phase, response }));
                 }
                 Action::Finish(outcome) => result = Some(outcome),
             }
@@ -307,7 +321,7 @@ fn a_slow_peer_is_asked_once_more_in_each_phase_and_given_up_in_the_end() {
     assert!(requests(&search.handle(after(60), Event::Tick)).is_empty(), "once");
     assert_eq!(search.wake_at(), Some(after(300)));
     // One of two questions broke off: the other may still be answered.
-    search.handle(after(70), Event::Unreachable { peer: peer(0) });
+    search.handle(after(70), broke_off(Phase::Statistics, 0));
     search.handle(after(80), answered(0, library.answer(&first)));
     let second = requests(&search.handle(after(300), Event::Tick));
     assert_eq!(second.iter().map(|(p, _)| *p).collect::<Vec<_>>(), [peer(0)], "the silent one is given up");
@@ -331,4 +345,109 @@ fn dropped_hits_are_counted() {
     let response = SearchResponse::Hits { id: ID, hits: vec![hits[0].clone(), boast] };
     let actions = search.handle(after(2), answered(0, response));
     assert!(matches!(outcome(&actions).coverage[&peer(0)], PeerState::Invalid { n_dropped: 2, .. }));
+}
+
+/// The clock is set back an hour while a question is on its way: it ends, and does not wait for the clock to catch up.
+#[test]
+fn a_clock_that_is_set_back_ends_a_question() {
+    let earlier = Timestamp(NOW.0 - 3_600_000);
+    let (mut search, actions) = start(&[0, 1]);
+    let first = requests(&actions)[0].1.clone();
+    search.handle(after(1), answered(0, Library::new(&texts(&["the reservoir"])).answer(&first)));
+    let actions = search.handle(earlier, Event::Tick);
+    assert!(outcome(&actions).coverage.values().all(|state| *state == PeerState::TimedOut));
+    assert_eq!(search.wake_at(), None);
+}
+
+/// One peer, asked a second time after 50 ms in each phase.
+fn hedged() -> (FederatedSearch, SearchRequest) {
+    let patience = Patience { hedge_after: Some(Duration(50)), give_up_after: None };
+    let (mut search, actions) = FederatedSearch::start(
+        ID,
+        Query::new("reservoir level"),
+        TermStats::empty(2),
+        10,
+        [(peer(0), patience)],
+        NOW,
+        1000,
+    )
+    .unwrap();
+    assert_eq!(requests(&search.handle(after(50), Event::Tick)).len(), 1);
+    (search, requests(&actions)[0].1.clone())
+}
+
+/// How a copy of a question comes to nothing.
+fn ways_to_nothing(phase: Phase) -> Vec<Event> {
+    let said = |response| answered_in(phase, 0, response);
+    vec![
+        broke_off(phase, 0),
+        said(SearchResponse::Busy { id: ID, retry_after_ms: 9 }),
+        said(SearchResponse::Busy { id: ID + 1, retry_after_ms: 9 }),
+        Event::Answered { peer: peer(0), phase, response: Err(WireError::Kind("nonsense".to_string())) },
+    ]
+}
+
+/// Whichever copy comes to nothing, before or after the other one is answered, and in whichever phase: the answer counts.
+#[test]
+fn a_copy_that_comes_to_nothing_takes_no_answer_away() {
+    let library = Library::new(&texts(&["the reservoir"]));
+    let denied = SearchResponse::Denied { id: ID, reason: "no".into() };
+    let n_ways = ways_to_nothing(Phase::Statistics).len();
+    for (way, before) in (0..n_ways).flat_map(|way| [(way, true), (way, false)]) {
+        let nothing = |phase| ways_to_nothing(phase).swap_remove(way);
+        let (mut search, first) = hedged();
+        let mut actions = Vec::new();
+        if before {
+            assert!(search.handle(after(60), nothing(Phase::Statistics)).is_empty(), "way {way}: it is waited for");
+        }
+        actions.extend(search.handle(after(70), answered(0, library.answer(&first))));
+        if !before {
+            actions.extend(search.handle(after(71), nothing(Phase::Statistics)));
+        }
+        // What is left of the first question counts for nothing in the second phase, a refusal no more than the others.
+        actions.extend(search.handle(after(72), answered(0, denied.clone())));
+        let second = requests(&actions);
+        assert_eq!(second.len(), 1, "way {way}, before: {before}: it is asked for hits");
+        assert_eq!(requests(&search.handle(after(130), Event::Tick)).len(), 1, "and asked for them again");
+        assert!(search.handle(after(140), nothing(Phase::Hits)).is_empty(), "way {way}: it is waited for");
+        let actions = search.handle(after(150), answered(0, library.answer(&second[0].1)));
+        assert_eq!(outcome(&actions).coverage[&peer(0)], PeerState::Answered, "way {way}, before: {before}");
+        assert_eq!(outcome(&actions).hits[&peer(0)].len(), 1);
+    }
+}
+
+/// A peer that withholds its statistics says so twice if it is asked twice; its hits count.
+#[test]
+fn a_second_refusal_of_statistics_takes_no_hits_away() {
+    let denied = || answered(0, SearchResponse::Denied { id: ID, reason: "own".into() });
+    for is_asked_for_hits in [false, true] {
+        // Another peer, still silent, keeps the first phase on.
+        let patience = Patience { hedge_after: Some(Duration(50)), give_up_after: None };
+        let peers = [(peer(0), patience), (peer(1), Patience::default())];
+        let query = Query::new("reservoir level");
+        let (mut search, _) = FederatedSearch::start(ID, query, TermStats::empty(2), 10, peers, NOW, 1000).unwrap();
+        assert_eq!(requests(&search.handle(after(50), Event::Tick)).len(), 1);
+        search.handle(after(60), denied());
+        if !is_asked_for_hits {
+            assert!(search.handle(after(70), denied()).is_empty());
+        }
+        let second = requests(&search.handle(after(80), broke_off(Phase::Statistics, 1)));
+        assert_eq!(second.len(), 1, "it is asked for hits");
+        if is_asked_for_hits {
+            assert!(search.handle(after(90), denied()).is_empty());
+        }
+        let library = Library::new(&texts(&["reservoir level"]));
+        let actions = search.handle(after(100), answered(0, library.answer(&second[0].1)));
+        assert_eq!(outcome(&actions).coverage[&peer(0)], PeerState::FusedByRank { reason: "own".into() });
+    }
+}
+
+/// When no copy is left, the last word stands.
+#[test]
+fn the_last_copy_that_comes_to_nothing_ends_it() {
+    let (mut search, _) = hedged();
+    assert!(search.handle(after(60), broke_off(Phase::Statistics, 0)).is_empty());
+    let busy = SearchResponse::Busy { id: ID, retry_after_ms: 9 };
+    let actions = search.handle(after(70), answered(0, busy));
+    assert_eq!(outcome(&actions).coverage[&peer(0)], PeerState::Busy { retry_after_ms: 9 });
 }

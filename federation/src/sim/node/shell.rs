@@ -184,8 +184,8 @@ impl Node {
                 | log_sync::Action::SendHeads { peer, request } => {
                     self.message(peer, Message::LogRequest(request), &mut effects);
                 }
-                log_sync::Action::StoreEntries { from, entries, state } => {
-                    effects.push(Effect::Store { from, entries, state: Box::new(state), via });
+                log_sync::Action::StoreEntries { peer, from, entries, state } => {
+                    effects.push(Effect::Store { from, entries, state: Box::new(state), via: peer });
                 }
                 log_sync::Action::Gossip(gossip) => {
                     // A node that shows two histories has its own way to gossip.
@@ -238,6 +238,8 @@ impl Node {
                         effects.push(Effect::Fact(Fact::Delivered { notice: notice.cid(), holder: peer }));
                         let request = NoticeRequest::Deliver { notice, certificate };
                         self.message(peer, Message::NoticeRequest(request), &mut effects);
+                    } else {
+                        effects.extend(self.deliver(now, delivery::Event::NotSent { peer, notice }));
                     }
                 }
                 // The obligation was opened in the transaction that gave cause to it.

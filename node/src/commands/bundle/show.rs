@@ -14,6 +14,7 @@ use crate::commands::ask;
 use crate::exit::Exit;
 use crate::offline::{self, Contents};
 use crate::output::short;
+use crate::problem::{Problem, Reason};
 use crate::{output, session};
 
 #[derive(Debug, Serialize)]
@@ -117,8 +118,8 @@ pub async fn show(cx: &Context, file: &Path) -> anyhow::Result<Exit> {
     let contents = match Contents::read(&bytes) {
         Ok(contents) => contents,
         Err(error) => {
-            output::remark(&format!("plumb: {} is no bundle: {error}", file.display()));
-            return Ok(Exit::NotAuthentic);
+            let what = format!("{} is no bundle: {error}", file.display());
+            return Err(Problem::new(Reason::NotAuthentic, what).into());
         }
     };
     let view = ContentsView { conflicts_with, ..ContentsView::from(contents) };
