@@ -20,6 +20,7 @@
 //! | [`boundary`] | sensitivity detection, who may read what |
 //! | [`evidence`] | evidence score, authority of sources, staleness |
 //! | [`retrieval`] | terms, integer BM25, merging of rankings |
+//! | [`vector`] | quantised vectors and the model that made them, exact nearest neighbours |
 //! | [`grounding`] | the extractive composer, the reliability report, abstention |
 //! | [`verification`] | polarity and number conflicts between claims |
 //! | [`gravity`] | what independent corroboration lets rise |
@@ -60,4 +61,5 @@ pub mod notice;
 pub mod propagation;
 pub mod retrieval;
 pub mod trust;
+pub mod vector;
 pub mod verification;

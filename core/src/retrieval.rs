@@ -5,7 +5,7 @@
 //! index only proposes candidates. A federated ranking equals that of one central index because every node scores
 //! with the *sum* of the statistics ([`TermStats::merge`]), and ties are broken by CID. A node that withholds its
 //! statistics is fused by rank ([`fuse`]), and which of many nodes are asked at all follows from what they publish of
-//! their collections ([`select`]).
+//! their collections ([`select`]). What a node's vectors find beside the words joins them in [`blend`].
 
 pub mod assembly;
 mod bm25;
@@ -26,7 +26,7 @@ use crate::identity::NodeId;
 pub use bm25::{Saturation, StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
 pub use cori::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Believed, beliefs, in_order, select};
 pub use field::{HEADING_WEIGHT, TITLE_WEIGHT, body_of};
-pub use fusion::{RRF_K, fuse};
+pub use fusion::{Blend, Blended, Mix, RRF_K, blend, fuse};
 pub use phrase::{PHRASE_WORDS_MAX, PHRASES_MAX};
 pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
 pub use summary::{

@@ -1,7 +1,10 @@
 //! One ranking out of several whose scores cannot be compared: by rank.
 //!
 //! Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods"
-//! (SIGIR 2009): a document weighs the sum of `1 / (60 + rank)` over the rankings that have it.
+//! (SIGIR 2009): a document weighs the sum of `1 / (60 + rank)` over the rankings that have it. [`fuse`] merges the
+//! rankings of nodes so; [`blend`] makes one of what words found and what meaning found.
+
+mod blend;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +13,18 @@ use cid::Cid;
 use super::Ranked;
 use crate::identity::NodeId;
 
+pub use blend::{Blend, Blended, Mix, blend};
+
 /// The paper's `k`: it takes the edge off the first places.
 pub const RRF_K: u64 = 60;
 
 /// `1` in the integer form of a weight. Divided by 61 it leaves ten digits, and a thousand rankings do not overflow it.
 const ONE: u64 = 1_000_000_000_000;
+
+/// What a place in a ranking weighs; the first is 1.
+fn reciprocal(rank: u64) -> u64 {
+    ONE / (RRF_K + rank)
+}
 
 /// Fuses the ranking that was merged by score with those of nodes that withhold their statistics.
 ///
@@ -25,7 +35,7 @@ pub fn fuse(merged: Vec<Ranked>, others: &BTreeMap<NodeId, Vec<(Cid, u64)>>, lim
     if others.values().any(|ranking| !ranking.is_empty()) {
         let mut by_chunk: BTreeMap<Cid, (u64, Ranked)> = BTreeMap::new();
         for (rank, ranked) in (1..).zip(fused) {
-            by_chunk.insert(ranked.chunk, (ONE / (RRF_K + rank), ranked));
+            by_chunk.insert(ranked.chunk, (reciprocal(rank), ranked));
         }
         for (node, ranking) in others {
             // A node that names a chunk twice is heard once.
@@ -34,7 +44,7 @@ pub fn fuse(merged: Vec<Ranked>, others: &BTreeMap<NodeId, Vec<(Cid, u64)>>, lim
             for (rank, (chunk, score)) in (1..).zip(once) {
                 let new = || (0, Ranked { chunk: *chunk, score: *score, providers: BTreeSet::new() });
                 let (weight, ranked) = by_chunk.entry(*chunk).or_insert_with(new);
-                *weight += ONE / (RRF_K + rank);
+                *weight += reciprocal(rank);
                 ranked.score = ranked.score.min(*score);
                 ranked.providers.insert(*node);
             }
