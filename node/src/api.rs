@@ -13,6 +13,7 @@ pub mod health;
 pub mod ingest;
 pub mod jobs;
 pub mod log;
+pub mod model;
 pub mod notices;
 pub mod peers;
 pub mod search;
@@ -66,6 +67,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(gravity::routes)
         .configure(tokens::routes)
         .configure(care::routes)
+        .configure(model::routes)
         .configure(docs::routes);
 }
 

@@ -14,6 +14,7 @@ pub mod ingest;
 pub mod init;
 pub mod jobs;
 pub mod log;
+pub mod model;
 pub mod notices;
 pub mod org;
 pub mod peers;
