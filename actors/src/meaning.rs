@@ -12,8 +12,10 @@ mod choice;
 mod worker;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::retrieval::Mix;
@@ -28,6 +30,10 @@ use worker::Worker;
 
 /// How many of a thousand chunks must have vectors before they take part in a ranking.
 pub const SHARE_MIN: u16 = 900;
+
+/// How long a question waits for a model that is being opened, and how often it looks.
+const START_TIME: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A model at work: what embeds, and what it has embedded.
 pub(crate) struct Model {
@@ -48,7 +54,7 @@ struct State {
 /// The meaning of what a node keeps.
 pub(crate) struct Meaning {
     state: Arc<RwLock<State>>,
-    stop: Arc<std::sync::atomic::AtomicBool>,
+    stop: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
     choice: ModelChoice,
 }
@@ -69,7 +75,7 @@ impl Meaning {
     /// Begins to embed what is kept, if a model is chosen.
     pub fn begin(home: &std::path::Path, store: &Store, choice: ModelChoice) -> Meaning {
         let state: Arc<RwLock<State>> = Arc::default();
-        let stop: Arc<std::sync::atomic::AtomicBool> = Arc::default();
+        let stop: Arc<AtomicBool> = Arc::default();
         let meaning = |thread| Meaning {
             state: Arc::clone(&state),
             stop: Arc::clone(&stop),
@@ -102,7 +108,24 @@ impl Meaning {
         }
     }
 
+    /// Whether it is still loading the model or looking what there is.
+    fn is_starting(&self) -> bool {
+        let state = read(&self.state);
+        let settled = |model: &Arc<Model>| model.index.counters().settled;
+        let models = [&state.serving, &state.building];
+        let nothing = models.iter().all(|model| model.is_none());
+        self.choice != ModelChoice::Off
+            && state.failed.is_none()
+            && !self.stop.load(Ordering::Acquire)
+            && (nothing || !models.into_iter().flatten().any(settled))
+    }
+
     fn ready(&self, partitions: &[Sensitivity]) -> Option<Arc<Model>> {
+        // A command that opens the home for one question would otherwise never see a vector.
+        let begun = Instant::now();
+        while self.is_starting() && begun.elapsed() < START_TIME {
+            std::thread::sleep(LOOK);
+        }
         let (serving, building) = {
             let state = read(&self.state);
             (state.serving.clone(), state.building.clone())
@@ -125,7 +148,7 @@ impl Meaning {
 
     /// Ends the thread after the chunk that it is at.
     pub fn stop(&self) {
-        self.stop.store(true, std::sync::atomic::Ordering::Release);
+        self.stop.store(true, Ordering::Release);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the thread that embeds had stopped by a panic");

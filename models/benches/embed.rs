@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use brought::brought;
+use cpu_time::ProcessTime;
 use plumb_core::content::RawBlock;
 use plumb_core::measure::Milli;
 use plumb_core::retrieval::{Blend, Mix, Query, TermStats, blend, bm25};
@@ -22,7 +23,6 @@ use plumb_core::vector::{ModelId, Pooling, Precision, Quantised, Table};
 #[cfg(feature = "embedded")]
 use plumb_models::Pocket;
 use plumb_models::{Embedder, KNOWN, MiniLm, Settings, normalise, quantise};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 const N_TEXTS: usize = 200;
@@ -50,13 +50,9 @@ fn main() {
 
 /// Wall and processor time of some work.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration, Duration) {
-    let cpu = || {
-        let now = clock_gettime(ClockId::ProcessCPUTime);
-        Duration::new(u64::try_from(now.tv_sec).unwrap(), u32::try_from(now.tv_nsec).unwrap())
-    };
-    let (wall, before) = (Instant::now(), cpu());
+    let (wall, cpu) = (Instant::now(), ProcessTime::now());
     let result = work();
-    (result, wall.elapsed(), cpu() - before)
+    (result, wall.elapsed(), cpu.elapsed())
 }
 
 /// Numbers that are the same in every run.

@@ -83,7 +83,19 @@ impl Home {
         let dir = scratch.join(format!("{}-{department}", org.to_lowercase().replace(' ', "-")));
         let home = Home { dir, scratch: scratch.to_path_buf() };
         home.ok(&["init", "--org", org, "--department", department, "--person", person, "--join"]);
+        // Vectors cost each home a model in memory and each chunk its embedding. The tests about them turn them on.
+        home.use_model("off");
         home
+    }
+
+    /// Says in the configuration which model finds by meaning.
+    pub fn use_model(&self, name: &str) {
+        let file = self.dir.join("plumb.toml");
+        let text = std::fs::read_to_string(&file).expect("the home has a configuration");
+        let is_model = |line: &&str| line.trim_start_matches("# ").starts_with("model = ");
+        let line = text.lines().find(is_model).expect("the configuration has a model");
+        let text = text.replacen(line, &format!("model = \"{name}\""), 1);
+        std::fs::write(&file, text).expect("the configuration can be written");
     }
 
     /// A home at a place where one already is, such as a copy.
@@ -168,8 +180,6 @@ fn clean(mut command: Command, scratch: &Path) -> Command {
         command.env_remove(name);
     }
     command.env("PLUMB_ROOT_PASSPHRASE", ROOT_PASSPHRASE);
-    // Vectors cost each home a model in memory and each chunk its embedding. The tests about them turn them on.
-    command.env("PLUMB_SEARCH_MODEL", "off");
     command.env("HOME", scratch).env("XDG_DATA_HOME", scratch.join("no-home-here")).current_dir(scratch);
     command
 }
