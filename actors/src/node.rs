@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::audit::Audit;
 use crate::door::{Door, Late};
+use crate::entities::Entities;
 use crate::error::NodeError;
 use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
@@ -75,6 +76,8 @@ pub struct Node {
     pub verification: Door<Verification>,
     /// Lets knowledge rise.
     pub gravity: Door<Gravity>,
+    /// Knows who and what there is.
+    pub entities: Door<Entities>,
     /// Writes down.
     pub audit: Door<Audit>,
     /// Speaks to others.
@@ -156,6 +159,10 @@ impl Node {
             let premises = premises.clone();
             Door::open(&arbiters.next(), move || Gravity::new(premises.clone()))
         };
+        let entities = {
+            let premises = premises.clone();
+            Door::open(&arbiters.next(), move || Entities::new(premises.clone()))
+        };
         let late_node = Late::default();
         let supervisor = {
             let (premises, late_node) = (premises.clone(), late_node.clone());
@@ -167,6 +174,7 @@ impl Node {
             grounding,
             verification,
             gravity,
+            entities,
             audit,
             federation,
             supervisor,
@@ -183,6 +191,7 @@ impl Node {
         self.grounding.revive();
         self.verification.revive();
         self.gravity.revive();
+        self.entities.revive();
         self.audit.revive();
         self.federation.revive();
     }
@@ -195,6 +204,7 @@ impl Node {
             self.grounding.view(),
             self.verification.view(),
             self.gravity.view(),
+            self.entities.view(),
             self.audit.view(),
             self.federation.view(),
             self.supervisor.view(),
@@ -263,5 +273,5 @@ fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {
     let limits =
         Limits { source_bytes: usize::try_from(options.source_bytes_max).unwrap_or(usize::MAX), ..Limits::default() };
     let registry = Registry::standard().with_limits(limits);
-    Ok(Premises::new(store, index, registry, options.key, options.certificate, options.people, options.policy)?)
+    Premises::new(store, index, registry, options.key, options.certificate, options.people, options.policy)
 }

@@ -133,6 +133,12 @@ pub struct HitView {
     pub unconfirmed: Option<super::UnconfirmedView>,
     /// Every factor of the score, if asked for.
     pub explain: Option<Explanation>,
+    /// Every factor of its place, if asked for; of a search that went to other nodes there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<super::FactorsView>,
+    /// The chunks of results that contradict it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contested_by: Vec<String>,
 }
 
 /// Every factor of a score.
@@ -174,6 +180,9 @@ pub struct SearchView {
     pub hits: Vec<HitView>,
     /// Who was asked.
     pub coverage: Coverage,
+    /// What each stage did, if asked for; of a search that went to other nodes there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<super::StagesView>,
 }
 
 impl Found {
@@ -198,9 +207,11 @@ impl Found {
                 caution: e.caution.map(|c| c.to_string()),
                 unconfirmed: self.unconfirmed.get(&e.publisher).cloned(),
                 explain: explain.then(|| self.explain(i)),
+                factors: None,
+                contested_by: Vec::new(),
             })
             .collect();
-        SearchView { query: query.to_string(), hits, coverage: self.coverage.clone() }
+        SearchView { query: query.to_string(), hits, coverage: self.coverage.clone(), stages: None }
     }
 
     fn explain(&self, i: usize) -> Explanation {
