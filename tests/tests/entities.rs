@@ -123,7 +123,7 @@ fn a_unit_shows_on_an_entity_to_who_may_read_it() {
     let home = home(&scratch);
     home.ok(&["entity", "add", "topic", "pumps"]);
     let chunk = |name: &str, sensitivity: &str| {
-        let file = scratch.path().join(name);
+        let file = scratch.path().join(format!("{name}.md"));
         std::fs::write(&file, format!("# {name}\n\nThe {name} of the station.\n")).unwrap();
         home.ok(&["ingest", file.to_str().unwrap(), "--sensitivity", sensitivity]);
         let found = home.ok(&["search", name]);

@@ -31,7 +31,7 @@ fn what_is_near_to_the_question_comes_first_and_every_factor_is_shown() {
     let scratch = TempDir::new().unwrap();
     let home = home(&scratch);
     let note = |title: &str, words: &str| format!("# {title}\n\nThe valve of station nine {words}.\n");
-    ingest(&home, "short.md", &note("Short", "sticks"), &["--scope", "team:team-valves"]);
+    ingest(&home, "short.md", &note("Short", "sticks"), &["--scope", "team:team-laboratory"]);
     let long = "sticks in winter, which the crew has seen again and again since the first frost of the year";
     ingest(&home, "long.md", &note("Long", long), &["--scope", "team:team-pump-crew"]);
     let ask = |question: &str, more: &[&str]| home.ok(&[&["search", question, "--explain"], more].concat());
@@ -41,7 +41,7 @@ fn what_is_near_to_the_question_comes_first_and_every_factor_is_shown() {
     assert_eq!((titles(&flat), text(&flat, "/stages/setting")), (vec!["Short", "Long"], "no-graph"));
 
     home.ok(&["entity", "populate"]);
-    for team in ["Valves", "Pump Crew"] {
+    for team in ["Laboratory", "Pump Crew"] {
         home.ok(&["entity", "add", "team", team]);
     }
     let far = ask("valve of station nine", &[]);

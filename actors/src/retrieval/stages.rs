@@ -28,7 +28,7 @@ use crate::error::NodeError;
 use crate::premises::{Premises, blocking};
 
 use asked::Asked;
-use conflicts::Conflicts;
+use conflicts::{COMPARED_MAX, Conflicts};
 use rating::Rating;
 
 pub use block::{AssembleBlock, BlockView};
@@ -134,8 +134,8 @@ impl Handler<SearchInStages> for Retrieval {
 
     fn handle(&mut self, ask: SearchInStages, ctx: &mut Context<Self>) -> Self::Result {
         let k = ask.k.clamp(1, K_MAX);
-        // What ranks below may rank above with its factors, so more is looked at than is shown.
-        let fetch = k.saturating_mul(FLAT_FETCH).min(K_MAX);
+        // What ranks below may rank above with its factors, or contradict what does, so more is looked at than is shown.
+        let fetch = k.saturating_mul(FLAT_FETCH).clamp(COMPARED_MAX, K_MAX);
         let searching = self.search_in_stages(ask.caller, ask.query.clone(), fetch, ctx);
         Box::pin(async move {
             let searched = searching.await?;

@@ -159,6 +159,7 @@ fn resolved(resolution: &Resolution) -> ResolvedView {
         how: match resolution.how {
             How::Exact => "exact".to_string(),
             How::Mention => "mention".to_string(),
+            How::Fuzzy { edits: 1 } => "fuzzy, one edit".to_string(),
             How::Fuzzy { edits } => format!("fuzzy, {edits} edits"),
             How::Similar => "similar".to_string(),
         },

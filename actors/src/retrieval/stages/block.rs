@@ -4,23 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use actix::prelude::*;
-use plumb_core::lifecycle::fingerprint_of_chunk;
+use plumb_core::content::Fingerprint;
 use plumb_core::measure::Micro;
 use plumb_core::retrieval::assembly::{BUDGET_MAX, PairSimilarities, Passage, Stage, fuse, render};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::conflicts::Conflicts;
+use super::conflicts::{COMPARED_MAX, Conflicts};
 use super::rating::Rating;
 use super::views::StagesView;
 use super::{Searched, add, timed};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::premises::blocking;
-use crate::retrieval::Retrieval;
-
-/// Results that are looked at for a block, however few it shows: copies and other sides come from among them.
-const LOOKED_AT: usize = 20;
+use crate::retrieval::{Found, Retrieval};
 
 /// Makes a block of context out of what the caller may read on this node.
 #[derive(Clone, Debug, actix::Message)]
@@ -59,8 +56,9 @@ impl Handler<AssembleBlock> for Retrieval {
     type Result = ResponseFuture<Result<BlockView, NodeError>>;
 
     fn handle(&mut self, ask: AssembleBlock, ctx: &mut Context<Self>) -> Self::Result {
-        let k = ask.k.clamp(1, LOOKED_AT);
-        let searching = self.search_in_stages(ask.caller, ask.query.clone(), LOOKED_AT, ctx);
+        let k = ask.k.clamp(1, COMPARED_MAX);
+        // Copies and other sides come from among what is looked at, however few are shown.
+        let searching = self.search_in_stages(ask.caller, ask.query.clone(), COMPARED_MAX, ctx);
         Box::pin(async move {
             let searched = searching.await?;
             blocking(move || block(searched, &ask.query, k, ask.max_tokens.min(BUDGET_MAX))).await
@@ -98,16 +96,12 @@ fn block(searched: Searched, query: &str, k: usize, max_tokens: usize) -> Result
 }
 
 /// Chunks of one text: they are as alike as two can be.
-fn copies(found: &super::super::Found) -> PairSimilarities {
-    let mut by_text: BTreeMap<_, Vec<cid::Cid>> = BTreeMap::new();
-    for hit in &found.evidence {
-        if let Some(fingerprint) = fingerprint_of_chunk(&hit.chunk.text) {
-            by_text.entry(fingerprint).or_default().push(hit.cid);
-        }
-    }
-    let pairs = by_text.into_values().flat_map(|same| {
-        let firsts = same.clone();
-        firsts.into_iter().flat_map(move |a| same.clone().into_iter().map(move |b| (a, b, Micro::ONE)))
+fn copies(found: &Found) -> PairSimilarities {
+    let texts = found.evidence.iter().map(|hit| (hit.cid, Fingerprint::of(&hit.chunk.text)));
+    let texts: Vec<(cid::Cid, Fingerprint)> = texts.collect();
+    let pairs = texts.iter().enumerate().flat_map(|(i, (a, says))| {
+        let same = texts[i + 1..].iter().filter(move |(_, other)| other == says);
+        same.map(move |(b, _)| (*a, *b, Micro::ONE))
     });
     PairSimilarities::new(pairs)
 }

@@ -15,7 +15,7 @@ use super::super::Found;
 use super::views::ConflictView;
 
 /// Results that are compared with each other, the best ones: a reader sees no more at once.
-const COMPARED_MAX: usize = 20;
+pub(super) const COMPARED_MAX: usize = 20;
 
 /// The conflicts between results, by their places in the search.
 pub(super) struct Conflicts {

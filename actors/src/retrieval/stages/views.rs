@@ -42,7 +42,7 @@ pub struct ResolvedView {
     pub entity: String,
     /// How sure that is, in thousandths.
     pub confidence: u16,
-    /// By what: `exact`, `mention`, `fuzzy, n edits` or `similar`.
+    /// By what: `exact`, `mention`, `fuzzy` with the number of edits or `similar`.
     pub how: String,
     /// The name by which it was found.
     pub alias: Option<String>,
