@@ -56,6 +56,9 @@ pub enum NodeError {
     /// The text index.
     #[error(transparent)]
     Index(Box<plumb_storage::IndexError>),
+    /// The vectors.
+    #[error(transparent)]
+    Vectors(Box<plumb_storage::VectorIndexError>),
     /// The network.
     #[error(transparent)]
     Network(Box<plumb_federation::driver::DriverError>),
@@ -82,6 +85,7 @@ impl NodeError {
             NodeError::Offline => "offline",
             NodeError::Storage(_) => "storage_failed",
             NodeError::Index(_) => "index_failed",
+            NodeError::Vectors(_) => "vectors_failed",
             NodeError::Network(_) => "network_failed",
             NodeError::Damaged(_) => "damaged",
         }
@@ -100,6 +104,12 @@ impl From<plumb_storage::StorageError> for NodeError {
 impl From<plumb_storage::IndexError> for NodeError {
     fn from(error: plumb_storage::IndexError) -> NodeError {
         NodeError::Index(Box::new(error))
+    }
+}
+
+impl From<plumb_storage::VectorIndexError> for NodeError {
+    fn from(error: plumb_storage::VectorIndexError) -> NodeError {
+        NodeError::Vectors(Box::new(error))
     }
 }
 

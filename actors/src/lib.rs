@@ -28,6 +28,7 @@ pub mod gravity;
 pub mod grounding;
 pub mod ingestion;
 mod kept;
+pub mod meaning;
 mod node;
 mod premises;
 pub mod retrieval;

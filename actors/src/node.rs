@@ -22,7 +22,8 @@ use crate::gravity::Gravity;
 use crate::grounding::Grounding;
 use crate::ingestion::{Ingestion, Jobs};
 use crate::kept;
-use crate::premises::{Premises, blocking};
+use crate::meaning::{Meaning, MeaningView, ModelChoice};
+use crate::premises::{Kept, Premises, blocking};
 use crate::retrieval::Retrieval;
 use crate::supervisor::{ActorView, Supervisor};
 use crate::verification::{Verification, settle_own};
@@ -55,6 +56,8 @@ pub struct NodeOptions {
     pub network: Option<plumb_federation::driver::Options>,
     /// Largest source that is taken in, in bytes.
     pub source_bytes_max: u64,
+    /// The model by whose vectors texts are found.
+    pub model: ModelChoice,
     /// What other nodes are told in a search.
     pub search: SearchPolicy,
     /// When teachings are sent to peers.
@@ -216,6 +219,11 @@ impl Node {
         Ok((self.inner.premises.store.counters()?, self.inner.premises.index.counters()))
     }
 
+    /// How it finds by meaning.
+    pub fn meaning(&self) -> MeaningView {
+        self.inner.premises.meaning.view()
+    }
+
     /// Stops taking work, lets what runs come to a safe point, and flushes.
     pub async fn stop(&self) {
         self.inner.jobs.cancel_all();
@@ -231,7 +239,11 @@ impl Node {
         self.inner.arbiters.stop();
         // Every acknowledged change is on the disk already; the index commits what it has, and would catch up anyway.
         let premises = self.inner.premises.clone();
-        let flushed = blocking(move || Ok(premises.index.flush_to(premises.store.position())?)).await;
+        let flushed = blocking(move || {
+            premises.meaning.stop();
+            Ok(premises.index.flush_to(premises.store.position())?)
+        })
+        .await;
         if let Err(error) = flushed {
             tracing::warn!(%error, "the index was not flushed; it catches up at the next start");
         }
@@ -273,5 +285,7 @@ fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {
     let limits =
         Limits { source_bytes: usize::try_from(options.source_bytes_max).unwrap_or(usize::MAX), ..Limits::default() };
     let registry = Registry::standard().with_limits(limits);
-    Premises::new(store, index, registry, options.key, options.certificate, options.people, options.policy)
+    let meaning = Meaning::begin(&options.home, &store, options.model);
+    let kept = Kept { store, index, meaning };
+    Premises::new(kept, registry, options.key, options.certificate, options.people, options.policy)
 }

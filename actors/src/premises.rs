@@ -14,7 +14,15 @@ use plumb_storage::{AuditEvent, Change, StorageError, Store, TextIndex};
 use crate::caller::Caller;
 use crate::entities::{Draft, Known};
 use crate::error::NodeError;
+use crate::meaning::Meaning;
 use crate::node::Person;
+
+/// What a node keeps: the store, and what is derived from it.
+pub(crate) struct Kept {
+    pub store: Store,
+    pub index: TextIndex,
+    pub meaning: Meaning,
+}
 
 /// Shared by every actor of a node. All of it is either immutable or guards itself.
 pub(crate) struct Premises {
@@ -22,6 +30,8 @@ pub(crate) struct Premises {
     pub store: Store,
     /// The text index over it.
     pub index: TextIndex,
+    /// The vectors over it.
+    pub meaning: Meaning,
     /// Adapters.
     pub registry: Registry,
     /// The node's key.
@@ -42,14 +52,14 @@ pub(crate) struct Premises {
 impl Premises {
     /// Puts the premises together; the trusted organisations come from the store, and the own one is always trusted.
     pub fn new(
-        store: Store,
-        index: TextIndex,
+        kept: Kept,
         registry: Registry,
         key: SecretKey,
         certificate: Signed<Certificate>,
         people: Vec<Person>,
         policy: DepartmentPolicy,
     ) -> Result<Arc<Premises>, NodeError> {
+        let Kept { store, index, meaning } = kept;
         let entities = RwLock::new(Arc::new(Known::read(&store)?));
         let mut roots = crate::kept::roots(&store)?;
         roots.pin(certificate.value().org, Pin::full(&certificate.value().org_name));
@@ -57,6 +67,7 @@ impl Premises {
         Ok(Arc::new(Premises {
             store,
             index,
+            meaning,
             registry,
             key,
             certificate,

@@ -18,8 +18,9 @@ use plumb_core::content::{Chunk, SourceRecord};
 use plumb_core::grounding::Evidence;
 use plumb_core::identity::NodeId;
 use plumb_core::lifecycle::may_become_active;
+use plumb_core::measure::Milli;
 use plumb_core::notice::Effect;
-use plumb_core::retrieval::{QUERY_BYTES_MAX, Query, body_of, fuse, merge};
+use plumb_core::retrieval::{QUERY_BYTES_MAX, Query, Ranked, body_of, fuse, merge};
 use plumb_core::trust::ASSERTION_WORD_BYTES_MAX;
 use plumb_storage::Blocks;
 
@@ -41,7 +42,7 @@ pub use stages::{
 pub use unconfirmed::UnconfirmedView;
 pub(crate) use unconfirmed::unconfirmed_of;
 
-pub(crate) use local::{LocalHit, local_hits, local_stats};
+pub(crate) use local::{LocalHit, blended_hits, local_hits, local_stats, wholly_readable};
 
 /// Finds.
 pub struct Retrieval {
@@ -73,6 +74,7 @@ impl Handler<AssembleContext> for Retrieval {
                 let (premises, requester, query) = (premises.clone(), requester.clone(), query.clone());
                 blocking(move || local_stats(&premises, &requester, &query)).await?
             };
+            let is_local = ask.peers.whom.is_none();
             let results = if let Some(whom) = ask.peers.whom {
                 let search = SearchPeers {
                     query: query.clone(),
@@ -91,8 +93,19 @@ impl Handler<AssembleContext> for Retrieval {
                 let premises = premises.clone();
                 let local_documents = own_stats.n_docs;
                 blocking(move || {
-                    let hits = local_hits(&premises, &requester, &query, &results.stats, k)?;
-                    assemble(&premises, &query, hits, results, k, local_documents)
+                    let asked = if is_local {
+                        premises.meaning.ask(&query.text, &wholly_readable(&premises, &requester))
+                    } else {
+                        // Peers rank by words, under common statistics; a ranking of which one part knows more would not
+                        // be that of one index.
+                        None
+                    };
+                    let hits = match &asked {
+                        Some(asked) => blended_hits(&premises, &requester, &query, &results.stats, asked, k)?,
+                        None => local_hits(&premises, &requester, &query, &results.stats, k)?,
+                    };
+                    let model = asked.map(|asked| asked.model.embedder.id().to_string());
+                    assemble(&premises, &query, hits, model, results, k, local_documents)
                 })
                 .await?
             };
@@ -146,6 +159,7 @@ fn assemble(
     premises: &Premises,
     query: &Query,
     local: Vec<LocalHit>,
+    model: Option<String>,
     results: PeerResults,
     k: usize,
     local_documents: u64,
@@ -154,10 +168,17 @@ fn assemble(
     let mut blocks = BTreeMap::new();
     let mut evidence: BTreeMap<cid::Cid, Evidence> = BTreeMap::new();
     let mut rankings: Vec<(NodeId, Vec<(cid::Cid, u64)>)> = Vec::new();
+    // Among ourselves the order is that of the search, whatever it went by.
+    let own_order: Vec<Ranked> = local
+        .iter()
+        .map(|hit| Ranked { chunk: hit.chunk_block.cid, score: hit.score, providers: [own].into() })
+        .collect();
+    let mut extras: BTreeMap<cid::Cid, (Option<Milli>, Vec<CopyView>)> = BTreeMap::new();
 
     rankings.push((own, local.iter().map(|hit| (hit.chunk_block.cid, hit.score)).collect()));
     for hit in local {
         let cid = hit.chunk_block.cid;
+        extras.insert(cid, (hit.similarity, hit.copies));
         blocks.insert(hit.source_block.cid, hit.source_block.bytes);
         blocks.insert(cid, hit.chunk_block.bytes);
         evidence.insert(
@@ -177,6 +198,7 @@ fn assemble(
     }
     let mut coverage = Coverage { local_documents, peers: Vec::new(), complete: true, missing_could_change: false };
     let mut by_rank = BTreeMap::new();
+    let is_alone = results.peers.is_empty();
     for mut peer in results.peers {
         let mut ranking = Vec::new();
         for hit in std::mem::take(&mut peer.hits) {
@@ -209,10 +231,11 @@ fn assemble(
         }
     }
     coverage.missing_could_change = !coverage.complete;
-    let merged = fuse(merge(rankings, k), &by_rank, k);
+    let merged = if is_alone { own_order } else { fuse(merge(rankings, k), &by_rank, k) };
     let ranked: Vec<Evidence> = merged.iter().filter_map(|r| evidence.remove(&r.chunk)).collect();
     let kept: std::collections::BTreeSet<cid::Cid> = ranked.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
     blocks.retain(|cid, _| kept.contains(cid));
+    let (similarity, copies) = ranked.iter().map(|e| extras.remove(&e.cid).unwrap_or_default()).unzip();
     let unconfirmed = unconfirmed_of(premises, ranked.iter().map(|e| e.publisher).collect())?;
     Ok(Found {
         unconfirmed,
@@ -223,6 +246,9 @@ fn assemble(
         blocks,
         coverage,
         terms: query.terms.clone(),
+        model,
+        similarity,
+        copies,
     })
 }
 

@@ -64,6 +64,7 @@ async fn start(home: &std::path::Path, node: u8, certificate: Signed<Certificate
         source_bytes_max: 64 << 20,
         sync: plumb_actors::federation::SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,
+        model: plumb_actors::meaning::ModelChoice::Off,
         search: plumb_actors::federation::SearchPolicy::default(),
     };
     Node::start(options).await.unwrap()

@@ -48,6 +48,9 @@ pub enum VectorError {
     /// The coordinate that no quantiser writes.
     #[error("coordinate {0} of the vector is -128, which the scale rule never gives")]
     Range(usize),
+    /// A row that is not there.
+    #[error("the table has no row {0}")]
+    Row(usize),
 }
 
 /// A text's vector, of unit length and quantised, with the model that made it.

@@ -14,6 +14,7 @@ pub mod health;
 pub mod ingest;
 pub mod jobs;
 pub mod log;
+pub mod model;
 pub mod notices;
 pub mod peers;
 pub mod search;
@@ -68,6 +69,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(entities::routes)
         .configure(tokens::routes)
         .configure(care::routes)
+        .configure(model::routes)
         .configure(docs::routes);
 }
 

@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, entity, eval, gravity, ingest, init, jobs, log, notices,
-    org, peers, search, sources, teach, token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, context, entity, eval, gravity, ingest, init, jobs, log, model,
+    notices, org, peers, search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -109,6 +109,8 @@ enum Command {
     Token(token::TokenArgs),
     /// Build the text index anew from the store
     Rebuild(care::RebuildArgs),
+    /// Add models that find by meaning, and see how far they are
+    Model(model::ModelArgs),
     /// Examine the node, and say what to do
     Doctor(care::DoctorArgs),
     /// Measure: whole nodes on this machine, or simulated federations
@@ -229,6 +231,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
+        Command::Model(args) => model::run(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
         Command::Eval(args) => eval::run(cx, args).await,
         Command::Demo(_) | Command::Completions(_) | Command::Bench(_) | Command::Config(_) | Command::Init(_) => {

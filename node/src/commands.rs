@@ -15,6 +15,7 @@ pub mod ingest;
 pub mod init;
 pub mod jobs;
 pub mod log;
+pub mod model;
 pub mod notices;
 pub mod org;
 pub mod peers;

@@ -11,6 +11,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use plumb_actors::Person;
 use plumb_actors::federation::{SearchPolicy, SyncMode};
+use plumb_actors::meaning::ModelChoice;
 use plumb_core::boundary::DepartmentPolicy;
 use plumb_core::identity::{DidWeb, EntityId, EntityType};
 use plumb_core::measure::Duration;
@@ -52,6 +53,8 @@ pub struct Config {
     pub federation_relay: bool,
     /// Requests of one kind from one peer in a second.
     pub federation_requests_per_second: u32,
+    /// The model by whose vectors texts are found.
+    pub model: ModelChoice,
     /// What other nodes are told in a search.
     pub search: SearchPolicy,
     /// When knowledge is offered to peers.
@@ -153,6 +156,7 @@ impl Config {
             federation_relay: resolved.flag("federation.relay"),
             federation_requests_per_second: u32::try_from(number("federation.requests_per_second")?)
                 .unwrap_or(u32::MAX),
+            model: text("search.model")?.parse().context("search.model")?,
             search: SearchPolicy {
                 publish_summary: resolved.flag("federation.publish_summary"),
                 share_statistics: resolved.flag("federation.share_statistics"),

@@ -143,6 +143,7 @@ fn node_options(home: &Home, config: &Config, reach: Reach) -> anyhow::Result<No
         policy: config.policy,
         network,
         source_bytes_max: config.source_bytes_max,
+        model: config.model.clone(),
         search: config.search,
         sync: config.sync,
         sync_every: config.sync_every,

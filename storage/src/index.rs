@@ -43,6 +43,7 @@ use shared::Shared;
 use worker::Worker;
 
 pub use error::IndexError;
+pub(crate) use fields::Entry;
 pub use fields::INDEX_VERSION;
 pub use searcher::{Candidate, SEARCH_LIMIT_MAX, Searcher};
 

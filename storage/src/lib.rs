@@ -19,6 +19,7 @@
 //! | `schema` | the store's version and the migrations |
 //! | `outbox`, `units` | what the index is told, and what it should hold |
 //! | `index` | one tantivy index for each sensitivity class; exact statistics and exact ranking |
+//! | `vectors` | one file of vectors for each class and model; the nearest by exact scan |
 //!
 //! **Invariant:** this crate decides nothing about knowledge. It does not know who may read, what a retraction reaches or
 //! when a unit rises; it is told which partition to open, which rows to write, under which conditions.
@@ -64,6 +65,7 @@ mod schema;
 mod store;
 pub mod stored;
 mod units;
+mod vectors;
 mod witness;
 mod writer;
 
@@ -85,3 +87,4 @@ pub use outbox::{IndexOp, Position};
 pub use records::{Blocks, Records, RecordsExt, Row, Rows};
 pub use store::{Store, StoreCounters, StoreOptions};
 pub use units::{all_units, live_ops, unit};
+pub use vectors::{VectorCounters, VectorIndex, VectorIndexError};

@@ -168,6 +168,8 @@ fn clean(mut command: Command, scratch: &Path) -> Command {
         command.env_remove(name);
     }
     command.env("PLUMB_ROOT_PASSPHRASE", ROOT_PASSPHRASE);
+    // Vectors cost each home a model in memory and each chunk its embedding. The tests about them turn them on.
+    command.env("PLUMB_SEARCH_MODEL", "off");
     command.env("HOME", scratch).env("XDG_DATA_HOME", scratch.join("no-home-here")).current_dir(scratch);
     command
 }

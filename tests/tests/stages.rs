@@ -181,12 +181,12 @@ fn what_may_not_be_read_shows_in_no_stage() {
         questions.iter().flat_map(ask).collect()
     };
     let (before, owner) = (asked("person-jon"), asked("person-mara"));
-    // A secret that says the opposite, one of a scope that nobody else is in, and a copy of what is open.
+    // A secret that says the opposite, one of a scope that nobody is in, and one of her own.
     let opposite = "# Shutdown secret\n\nThe shutdown of pump seven must not be approved by the shift lead.\n";
     ingest(&home, "secret.md", opposite, &["--sensitivity", "confidential"]);
     ingest(&home, "vault.md", &words("by the vault"), &["--sensitivity", "restricted", "--scope", "team:team-vault"]);
     let personal = ["--sensitivity", "restricted", "--scope", "personal:person-mara"];
-    ingest(&home, "mine.md", &words("by the shift lead"), &personal);
+    ingest(&home, "mine.md", &words("by the shift lead and by me"), &personal);
     assert_eq!(asked("person-jon"), before);
     let sees = asked("person-mara");
     assert_ne!(sees, owner, "who may read it finds it, contested and in its scope");

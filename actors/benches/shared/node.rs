@@ -48,6 +48,7 @@ pub async fn start(home: &Path, n: u8, network: Option<Options>) -> Node {
         policy: DepartmentPolicy::default(),
         network,
         source_bytes_max: 64 << 20,
+        model: plumb_actors::meaning::ModelChoice::Off,
         search: SearchPolicy::default(),
         sync: SyncMode::QueryOnly,
         sync_every: plumb_core::propagation::CYCLE,

@@ -4,13 +4,21 @@ use cid::Cid;
 use plumb_core::boundary::{Access, Requester, Sensitivity, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::NodeId;
+use plumb_core::measure::Milli;
 use plumb_core::notice::Effect;
-use plumb_core::retrieval::{Query, TermStats, body_of};
-use plumb_storage::{Blocks, Candidate, SEARCH_LIMIT_MAX, unit};
+use plumb_core::retrieval::{Query, TermStats, blend, body_of};
+use plumb_core::vector::UNIT;
+use plumb_storage::{Blocks, SEARCH_LIMIT_MAX, unit};
 
+use super::messages::CopyView;
 use crate::error::NodeError;
 use crate::kept;
+use crate::meaning::Asked;
 use crate::premises::Premises;
+
+/// How many of the best of either side are blended. Scores are spread between the best and the last of them, so this number
+/// is part of the ranking; it is that of the most results of a search.
+const BLEND_DEPTH: usize = 100;
 
 /// A result of this node's own index.
 pub(crate) struct LocalHit {
@@ -20,6 +28,10 @@ pub(crate) struct LocalHit {
     pub uri: String,
     pub publisher: NodeId,
     pub score: u64,
+    /// How near its vector is to that of the question, if meaning found it.
+    pub similarity: Option<Milli>,
+    /// Other readable chunks with the same text, which ranked behind it.
+    pub copies: Vec<CopyView>,
     pub sensitivity: Sensitivity,
     pub caution: Option<Cid>,
     /// What its organisation's evidence weighs here, where that is not neutral.
@@ -29,13 +41,16 @@ pub(crate) struct LocalHit {
 /// What this node's collection says of a query's terms, as far as the requester may read all of a partition. The
 /// hidden part of a partition that is readable in part would show in its statistics, so it is left out.
 pub(crate) fn local_stats(premises: &Premises, requester: &Requester, query: &Query) -> Result<TermStats, NodeError> {
-    let set = premises.readable_set(requester);
-    let whole: Vec<Sensitivity> =
-        Sensitivity::ALL.into_iter().filter(|class| *set.access(*class) == Access::Whole).collect();
-    Ok(premises.index.searcher().stats(&whole, &query.terms)?)
+    Ok(premises.index.searcher().stats(&wholly_readable(premises, requester), &query.terms)?)
 }
 
-/// The best chunks of this node that the requester may read, under the given statistics.
+/// The partitions that the requester may read as a whole.
+pub(crate) fn wholly_readable(premises: &Premises, requester: &Requester) -> Vec<Sensitivity> {
+    let set = premises.readable_set(requester);
+    Sensitivity::ALL.into_iter().filter(|class| *set.access(*class) == Access::Whole).collect()
+}
+
+/// The best chunks of this node that the requester may read, by their words, under the given statistics.
 pub(crate) fn local_hits(
     premises: &Premises,
     requester: &Requester,
@@ -43,34 +58,92 @@ pub(crate) fn local_hits(
     stats: &TermStats,
     k: usize,
 ) -> Result<Vec<LocalHit>, NodeError> {
-    let set = premises.readable_set(requester);
-    let searcher = premises.index.searcher();
     // Whether the words of a phrase follow each other only the text can tell, so more is looked at until enough has it.
     let mut limit = k;
     loop {
-        let mut candidates = Vec::new();
-        let mut is_all = true;
-        for class in Sensitivity::ALL {
-            let access = set.access(class);
-            if *access != Access::Closed {
-                let found = searcher.candidates_with(class, access, &query.terms, &query.required(), stats, limit)?;
-                is_all &= found.len() < limit;
-                candidates.extend(found);
-            }
-        }
-        candidates.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.chunk.cmp(&b.chunk)));
-        let mut hits = Vec::new();
-        for candidate in &candidates {
-            if hits.len() == k {
-                break;
-            }
-            hits.extend(hit_of(premises, requester, query, candidate)?);
-        }
+        let (candidates, is_all) = candidates(premises, requester, query, stats, limit)?;
+        let hits = hits_of(premises, requester, query, stats, candidates.iter().map(|(c, s)| (*c, Some(*s), None)), k)?;
         if query.phrases.is_empty() || hits.len() == k || is_all || limit >= SEARCH_LIMIT_MAX {
             return Ok(hits);
         }
         limit = limit.saturating_mul(8).min(SEARCH_LIMIT_MAX);
     }
+}
+
+/// The best chunks by words and meaning together: the best of either side, blended as it was measured for the model.
+pub(crate) fn blended_hits(
+    premises: &Premises,
+    requester: &Requester,
+    query: &Query,
+    stats: &TermStats,
+    asked: &Asked,
+    k: usize,
+) -> Result<Vec<LocalHit>, NodeError> {
+    let (lexical, _) = candidates(premises, requester, query, stats, BLEND_DEPTH)?;
+    let set = premises.readable_set(requester);
+    let mut dense = Vec::new();
+    for class in Sensitivity::ALL {
+        dense.extend(asked.model.index.nearest(class, set.access(class), &asked.question, BLEND_DEPTH)?);
+    }
+    dense.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    dense.truncate(BLEND_DEPTH);
+    let blended = blend(&lexical, &dense, asked.mix(), usize::MAX);
+    hits_of(premises, requester, query, stats, blended.into_iter().map(|b| (b.chunk, b.lexical, b.dense)), k)
+}
+
+/// The best candidates by their words with their scores, and whether there are no more.
+fn candidates(
+    premises: &Premises,
+    requester: &Requester,
+    query: &Query,
+    stats: &TermStats,
+    limit: usize,
+) -> Result<(Vec<(Cid, u64)>, bool), NodeError> {
+    let set = premises.readable_set(requester);
+    let searcher = premises.index.searcher();
+    let mut candidates = Vec::new();
+    let mut is_all = true;
+    for class in Sensitivity::ALL {
+        let access = set.access(class);
+        if *access != Access::Closed {
+            let found = searcher.candidates_with(class, access, &query.terms, &query.required(), stats, limit)?;
+            is_all &= found.len() < limit;
+            candidates.extend(found.into_iter().map(|candidate| (candidate.chunk, candidate.score)));
+        }
+    }
+    candidates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    candidates.truncate(limit);
+    Ok((candidates, is_all))
+}
+
+/// The first `k` of these that are results. What says the same, word for word, is one result.
+fn hits_of(
+    premises: &Premises,
+    requester: &Requester,
+    query: &Query,
+    stats: &TermStats,
+    ranked: impl Iterator<Item = (Cid, Option<u64>, Option<i32>)>,
+    k: usize,
+) -> Result<Vec<LocalHit>, NodeError> {
+    let mut hits: Vec<LocalHit> = Vec::new();
+    for (chunk, score, dot) in ranked {
+        if hits.len() == k {
+            break;
+        }
+        let Some(mut hit) = hit_of(premises, requester, query, stats, &chunk, score)? else { continue };
+        hit.similarity = dot.map(similarity);
+        match hits.iter_mut().find(|earlier| earlier.chunk.text == hit.chunk.text) {
+            Some(earlier) => earlier.copies.push(hit.copy()),
+            None => hits.push(hit),
+        }
+    }
+    Ok(hits)
+}
+
+/// A dot product of unit vectors as what people read; opposites are as far as strangers.
+fn similarity(dot: i32) -> Milli {
+    let unit = u64::from(UNIT.unsigned_abs());
+    Milli::from_ratio(u64::try_from(dot).unwrap_or(0), unit * unit)
 }
 
 /// The candidate as a result, if it is one: the index may be a moment behind the store, and the store decides (the second
@@ -79,33 +152,49 @@ fn hit_of(
     premises: &Premises,
     requester: &Requester,
     query: &Query,
-    candidate: &Candidate,
+    stats: &TermStats,
+    chunk: &Cid,
+    score: Option<u64>,
 ) -> Result<Option<LocalHit>, NodeError> {
-    let Some(unit) = unit(&premises.store, &candidate.chunk)? else { return Ok(None) };
+    let Some(unit) = unit(&premises.store, chunk)? else { return Ok(None) };
     if !unit.is_active() || readable(requester, &unit, premises.policy).is_err() {
         return Ok(None);
     }
     let missing = |cid: &Cid| NodeError::Damaged(format!("block {cid} is missing"));
-    let chunk_block = premises.store.block(&candidate.chunk)?.ok_or_else(|| missing(&candidate.chunk))?;
+    let chunk_block = premises.store.block(chunk)?.ok_or_else(|| missing(chunk))?;
     let chunk: Chunk = chunk_block.decode()?;
-    if !query.has_phrases(&body_of(&chunk)) {
+    if !query.phrases.is_empty() && !query.has_phrases(&body_of(&chunk)) {
         return Ok(None);
     }
     let source_block = premises.store.block(&unit.source)?.ok_or_else(|| missing(&unit.source))?;
     let record: SourceRecord = source_block.decode()?;
     let caution = kept::standing_on(&premises.store, &unit.source)?
         .into_iter()
-        .find(|s| matches!(s.effect, Effect::Caution) && s.covers(&candidate.chunk))
+        .find(|s| matches!(s.effect, Effect::Caution) && s.covers(&chunk_block.cid))
         .map(|s| s.notice);
     Ok(Some(LocalHit {
+        // What only its meaning found has few of the words, or none.
+        score: score.unwrap_or_else(|| query.score(&chunk, stats)),
         chunk,
         chunk_block,
         source_block,
         uri: record.uri,
         publisher: record.publisher,
-        score: candidate.score,
+        similarity: None,
+        copies: Vec::new(),
         sensitivity: unit.sensitivity,
         caution,
         trust: premises.weight(&unit.origin.org),
     }))
+}
+
+impl LocalHit {
+    fn copy(&self) -> CopyView {
+        CopyView {
+            chunk: self.chunk_block.cid.to_string(),
+            source: self.chunk.source.to_string(),
+            uri: self.uri.clone(),
+            title: self.chunk.title.clone(),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What the retrieval actor answers.
 
 use plumb_core::grounding::Evidence;
-use plumb_core::measure::Duration;
+use plumb_core::measure::{Duration, Milli};
 use plumb_core::retrieval::{AskWhom, TermStats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,6 +63,12 @@ pub struct Found {
     pub factors: Vec<(Vec<u32>, u64)>,
     /// The question's terms.
     pub terms: Vec<String>,
+    /// The model whose vectors took part in the ranking, if one did.
+    pub model: Option<String>,
+    /// Per result in rank order: how near its vector is to the question's, where meaning found it.
+    pub similarity: Vec<Option<Milli>>,
+    /// Per result in rank order: other chunks with the same text.
+    pub copies: Vec<Vec<CopyView>>,
     /// Publishers of the evidence whose word on whether it still stands could not be confirmed.
     pub unconfirmed: BTreeMap<plumb_core::identity::NodeId, super::UnconfirmedView>,
 }
@@ -118,8 +124,14 @@ pub struct HitView {
     pub page: Option<u32>,
     /// The text.
     pub text: String,
-    /// Score in millionths of a BM25 unit.
+    /// Score of its words in millionths of a BM25 unit.
     pub score: u64,
+    /// How near its meaning is to that of the question, in thousandths (cosine), where it was found by that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<u16>,
+    /// Other readable chunks with the same text: other names under which the same was taken in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<CopyView>,
     /// How sensitive.
     pub sensitivity: String,
     /// Who published it.
@@ -141,10 +153,23 @@ pub struct HitView {
     pub contested_by: Vec<String>,
 }
 
+/// The same text under another name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CopyView {
+    /// The chunk.
+    pub chunk: String,
+    /// Its source record.
+    pub source: String,
+    /// Its source's address as others see it.
+    pub uri: String,
+    /// Its source's title.
+    pub title: String,
+}
+
 /// Every factor of a score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
-    /// `BM25` (RET-20).
+    /// `BM25` (RET-20); with vectors, how both sides were joined and by which model.
     pub method: String,
     /// Documents in the statistics.
     pub n_docs: u64,
@@ -178,6 +203,9 @@ pub struct SearchView {
     pub query: String,
     /// The results, best first.
     pub hits: Vec<HitView>,
+    /// The model whose vectors took part in the ranking; without one, words alone ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Who was asked.
     pub coverage: Coverage,
     /// What each stage did, if asked for; of a search that went to other nodes there are none.
@@ -201,6 +229,8 @@ impl Found {
                 page: e.chunk.page,
                 text: e.chunk.text.clone(),
                 score: e.score,
+                similarity: self.similarity[i].map(Milli::get),
+                copies: self.copies[i].clone(),
                 sensitivity: e.sensitivity.to_string(),
                 publisher: e.publisher.to_string(),
                 providers: self.providers[i].iter().map(ToString::to_string).collect(),
@@ -211,7 +241,13 @@ impl Found {
                 contested_by: Vec::new(),
             })
             .collect();
-        SearchView { query: query.to_string(), hits, coverage: self.coverage.clone(), stages: None }
+        SearchView {
+            query: query.to_string(),
+            hits,
+            model: self.model.clone(),
+            coverage: self.coverage.clone(),
+            stages: None,
+        }
     }
 
     fn explain(&self, i: usize) -> Explanation {
@@ -233,7 +269,10 @@ impl Found {
             })
             .collect();
         Explanation {
-            method: "BM25".to_string(),
+            method: match &self.model {
+                None => "BM25".to_string(),
+                Some(model) => format!("BM25, blended with the vectors of {model}"),
+            },
             n_docs: self.stats.n_docs,
             n_terms: self.stats.n_terms,
             chunk_terms: *chunk_terms,

@@ -178,6 +178,8 @@ fn keep(found: &mut Found, order: &[usize]) {
     pick(&mut found.evidence, order);
     pick(&mut found.providers, order);
     pick(&mut found.factors, order);
+    pick(&mut found.similarity, order);
+    pick(&mut found.copies, order);
     let evidence = &found.evidence;
     let kept: std::collections::BTreeSet<cid::Cid> = evidence.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
     found.blocks.retain(|cid, _| kept.contains(cid));

@@ -37,6 +37,22 @@ impl Table {
         Ok(self.len() - 1)
     }
 
+    /// Puts another vector in a row, which there must be.
+    pub fn set(&mut self, row: usize, vector: &Quantised) -> Result<(), VectorError> {
+        same_model(self.model, vector.model())?;
+        let found = self.coords.chunks_exact_mut(self.dims).nth(row).ok_or(VectorError::Row(row))?;
+        found.copy_from_slice(vector.coords());
+        Ok(())
+    }
+
+    /// Takes the vector out of a row, which is zero from then on.
+    pub fn take(&mut self, row: usize) -> Option<Quantised> {
+        let found = self.coords.chunks_exact_mut(self.dims).nth(row)?;
+        let vector = Quantised { model: self.model, coords: (&*found).into() };
+        found.fill(0);
+        Some(vector)
+    }
+
     /// The model of its vectors.
     pub fn model(&self) -> ModelDigest {
         self.model
@@ -108,6 +124,18 @@ mod tests {
         assert!(matches!(table.push(&other), Err(VectorError::OtherModel { .. })));
         assert!(matches!(table.nearest(&other, 1, |_| true, |row| row), Err(VectorError::OtherModel { .. })));
         assert!(table.is_empty());
+    }
+
+    #[test]
+    fn a_row_is_taken_and_given_to_another() {
+        let id = model("one", 3);
+        let vector = |coords: [i8; 3]| Quantised::new(&id, coords.to_vec()).unwrap();
+        let mut table = table(&[vec![1, 2, 3], vec![4, 5, 6]]);
+        assert_eq!(table.take(0), Some(vector([1, 2, 3])));
+        assert_eq!(table.take(0), Some(vector([0, 0, 0])), "nothing is left of it");
+        table.set(0, &vector([7, 8, 9])).unwrap();
+        assert_eq!((table.take(0), table.take(1)), (Some(vector([7, 8, 9])), Some(vector([4, 5, 6]))));
+        assert_eq!((table.take(2), table.set(2, &vector([1, 1, 1]))), (None, Err(VectorError::Row(2))));
     }
 
     proptest! {

@@ -17,8 +17,10 @@ pub const CONNECTIONS_INCOMING_MAX: u32 = 96;
 pub const CONNECTIONS_PENDING_MAX: u32 = 64;
 
 /// Connections per peer. Two nodes that dial each other at once get two, and closing one of them from both sides at
-/// once would leave none; a third is a direct one beside a relayed one, or a probe of reachability.
-pub const CONNECTIONS_PER_PEER_MAX: u32 = 3;
+/// once would leave none. Where they meet through a relay, both sides dial for a direct one, the table of peers dials too,
+/// and a probe of reachability may be under way; whoever refuses one of these cuts off what the other side has begun on
+/// it. All but one end when nobody uses them.
+pub const CONNECTIONS_PER_PEER_MAX: u32 = 8;
 
 /// Streams per connection and request protocol, both directions together. Half of them are for our own requests.
 pub const STREAMS_PER_PEER_MAX: usize = 32;

@@ -102,10 +102,11 @@ impl Peer {
         *slots = slots.saturating_sub(1);
     }
 
-    /// Its connections that lead through a relay, if it has a direct one as well.
-    pub(super) fn superseded(&self) -> Vec<ConnectionId> {
+    /// Its connections that lead through a relay, if this one does not.
+    pub(super) fn superseded_by(&self, connection: ConnectionId) -> Vec<ConnectionId> {
         let (relayed, direct): (Vec<_>, Vec<_>) = self.connections.iter().partition(|(_, addr)| is_relayed(addr));
-        if direct.is_empty() { Vec::new() } else { relayed.iter().map(|(connection, _)| *connection).collect() }
+        let is_direct = direct.iter().any(|(known, _)| *known == connection);
+        if is_direct { relayed.iter().map(|(connection, _)| *connection).collect() } else { Vec::new() }
     }
 
     fn status(&self, score: u32) -> PeerStatus {

@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, did, entities, gravity, health, ingest, jobs, log, notices, peers, search, sources,
-    teachings, tokens, trust,
+    answers, audit, bundles, care, did, entities, gravity, health, ingest, jobs, log, model, notices, peers, search,
+    sources, teachings, tokens, trust,
 };
 
 /// The description.
@@ -40,7 +40,7 @@ use super::{
         log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
         log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,
-        care::rebuild, care::doctor,
+        care::rebuild, care::doctor, model::show,
     )
 )]
 pub struct ApiDoc;

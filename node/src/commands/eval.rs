@@ -55,6 +55,9 @@ struct RunArgs {
     /// The judgments, if they lie elsewhere
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
+    /// The model that finds by meaning: embedded, off, or the file, folder or wheel of one that could be added
+    #[arg(long, value_name = "MODEL", default_value = "embedded")]
+    model: String,
     /// Write what was found as a TREC run
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
@@ -143,7 +146,7 @@ async fn examine(cx: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let collection = Collection::open(&args.dir, &elsewhere)?;
     let primitive = args.how.primitive()?;
-    let asked = ask(&collection).await?;
+    let asked = ask(&collection, &args.model).await?;
     if let Some(file) = &args.run {
         write(file, &write_run(&asked.run, TAG))?;
     }
@@ -163,6 +166,7 @@ fn node_view(asked: &Asked, collection: &Collection) -> NodeView {
         documents: collection.records.len(),
         chunks: asked.job.chunks,
         parked: asked.job.parked.len(),
+        model: asked.model.clone(),
         intake_ms: asked.intake.as_millis(),
         query_us_p50: time(50),
         query_us_p95: time(95),

@@ -58,13 +58,20 @@ const fn setting(name: &'static str, kind: Kind, preset: Preset, about: &'static
 }
 
 /// All of them, in the order of the template.
-pub static SETTINGS: [Setting; 24] = [
+pub static SETTINGS: [Setting; 25] = [
     setting("node.department", Kind::Text, Preset::Needed, "Whose node this is. Its certificate says the same."),
     setting(
         "node.person",
         Kind::Text,
         Preset::Needed,
         "For whom commands on this machine ask, unless they say `--as`. Must be one of the people below.",
+    ),
+    setting(
+        "search.model",
+        Kind::Text,
+        Preset::Text("embedded"),
+        "The model that finds texts by meaning, beside their words: embedded, off, or one that `plumb model add` took in. \
+         Another model makes its vectors beside the old ones and takes over when it has all of them.",
     ),
     setting(
         "http.listen",

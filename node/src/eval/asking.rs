@@ -1,11 +1,13 @@
 //! A node that lives as long as its examination: it takes a collection in and is asked every query.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use plumb_actors::ingestion::JobView;
+use plumb_actors::meaning::{ModelChoice, models};
 use plumb_actors::retrieval::{K_MAX, SearchView};
 use plumb_core::evaluation::{Record, Run};
 use serde_json::json;
@@ -16,7 +18,7 @@ use crate::api::ingest::IngestRequest;
 use crate::api::search::SearchRequest;
 use crate::cli::Context;
 use crate::client::Client;
-use crate::commands::{ingest, init};
+use crate::commands::{self, ingest, init};
 use crate::exit::Exit;
 use crate::{output, session};
 
@@ -33,14 +35,20 @@ pub struct Asked {
     pub job: JobView,
     /// How long that took.
     pub intake: Duration,
+    /// The model whose vectors took part, if one did.
+    pub model: Option<String>,
 }
 
 /// Makes a home in a temporary folder, takes the documents in, asks each query alone, one after the other, and leaves
 /// nothing behind.
-pub async fn ask(collection: &Collection) -> anyhow::Result<Asked> {
+///
+/// `model` is a choice that needs nothing, or where a model lies that can be added.
+pub async fn ask(collection: &Collection, model: &str) -> anyhow::Result<Asked> {
     let root = tempfile::Builder::new().prefix("plumb-eval-").tempdir().context("no temporary folder can be made")?;
     let cx = Context::at(root.path().join("home"));
     init::found(&cx.home()?, "Evaluation", "evaluation", "examiner")?;
+    let choice = choice(&cx, model)?;
+    choose(&cx, &choice)?;
     let documents = root.path().join("documents");
     write(&collection.records, &documents)?;
     let asked = session::with_node(&cx, async |client| {
@@ -53,13 +61,37 @@ pub async fn ask(collection: &Collection) -> anyhow::Result<Asked> {
             bail!("the documents were not taken in: {}", ingest::show(&job));
         }
         let intake = begun.elapsed();
+        if choice != ModelChoice::Off {
+            output::remark(&format!("plumb: embedding {} chunks with {choice}", job.chunks));
+        }
+        let meaning = commands::model::status(client, true).await?;
         let (run, times) = ask_each(client, collection).await?;
-        Ok(Asked { run, times, job, intake })
+        Ok(Asked { run, times, job, intake, model: meaning.serving.map(|model| model.model) })
     })
     .await?;
     let place = root.path().to_path_buf();
     root.close().with_context(|| format!("{} cannot be removed", place.display()))?;
     Ok(asked)
+}
+
+/// The model of this name, or out of this file, which is added to the home.
+fn choice(cx: &Context, model: &str) -> anyhow::Result<ModelChoice> {
+    match model.parse() {
+        Ok(ModelChoice::Added(known)) => bail!("{model}: name the file of that model ({})", known.package),
+        Ok(choice) => Ok(choice),
+        Err(_) if Path::new(model).exists() => {
+            Ok(ModelChoice::Added(plumb_models::add(Path::new(model), &models(cx.home()?.root()))?.known))
+        }
+        Err(error) => bail!("{error}, and there is no such file"),
+    }
+}
+
+/// Writes the choice into the configuration of the home.
+fn choose(cx: &Context, choice: &ModelChoice) -> anyhow::Result<()> {
+    let file = cx.home()?.config_file();
+    let text = std::fs::read_to_string(&file)?;
+    let chosen = text.replacen("# model = \"embedded\"", &format!("model = \"{choice}\""), 1);
+    std::fs::write(&file, chosen).with_context(|| format!("{} cannot be written", file.display()))
 }
 
 /// Writes the documents as JSON Lines. They are numbered, for an id may have any characters, and an address may not.

@@ -70,6 +70,8 @@ pub struct NodeView {
     pub chunks: u64,
     /// Documents that could not be read.
     pub parked: usize,
+    /// The model whose vectors took part, if one did.
+    pub model: Option<String>,
     /// How long taking them in took, in milliseconds.
     pub intake_ms: u128,
     /// Half of the queries took no longer than this, in microseconds.

@@ -147,7 +147,7 @@ impl TokenStream for Terms<'_> {
 
 /// The labels under which a chunk is indexed.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub chunk: Cid,
     pub scope: EntityId,
     pub department: EntityId,

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use actix::prelude::*;
-use plumb_core::content::Fingerprint;
-use plumb_core::measure::Micro;
 use plumb_core::retrieval::assembly::{BUDGET_MAX, PairSimilarities, Passage, Stage, fuse, render};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -17,7 +15,7 @@ use super::{Searched, add, timed};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::premises::blocking;
-use crate::retrieval::{Found, Retrieval};
+use crate::retrieval::Retrieval;
 
 /// Makes a block of context out of what the caller may read on this node.
 #[derive(Clone, Debug, actix::Message)]
@@ -46,7 +44,7 @@ pub struct BlockView {
     pub n_cut: u64,
     /// Results that did not fit at all.
     pub n_left_out: u64,
-    /// Copies that were folded into a better one.
+    /// Other chunks that say the same as one shown, word for word.
     pub n_folded: u64,
     /// What each stage did.
     pub stages: StagesView,
@@ -72,9 +70,10 @@ fn block(searched: Searched, query: &str, k: usize, max_tokens: usize) -> Result
     let rating = Rating::of(&premises, &requester, &mut asked, &found, &mut timings)?;
     let places: Vec<usize> = (0..found.evidence.len()).collect();
     let conflicts = timed(&mut timings, Stage::Conflicts, || Conflicts::among(query, &found, &places));
+    // The search has folded what says the same word for word.
     let fused = timed(&mut timings, Stage::Fusion, || {
         let candidates = rating.candidates(&set);
-        fuse(candidates, &copies(&found), &conflicts.opposed(&found), k)
+        fuse(candidates, &PairSimilarities::default(), &conflicts.opposed(&found), k)
     });
     let begun = Instant::now();
     let texts = found.evidence.iter().map(|e| (e.cid, Passage { text: e.chunk.text.clone(), written: None }));
@@ -90,18 +89,7 @@ fn block(searched: Searched, query: &str, k: usize, max_tokens: usize) -> Result
         shown: block.shown.iter().map(ToString::to_string).collect(),
         n_cut: block.n_cut as u64,
         n_left_out: block.n_left_out as u64,
-        n_folded: fused.counts.folded as u64,
+        n_folded: shown.iter().filter_map(|at| found.copies.get(*at)).map(|copies| copies.len() as u64).sum(),
         stages,
     })
-}
-
-/// Chunks of one text: they are as alike as two can be.
-fn copies(found: &Found) -> PairSimilarities {
-    let texts = found.evidence.iter().map(|hit| (hit.cid, Fingerprint::of(&hit.chunk.text)));
-    let texts: Vec<(cid::Cid, Fingerprint)> = texts.collect();
-    let pairs = texts.iter().enumerate().flat_map(|(i, (a, says))| {
-        let same = texts[i + 1..].iter().filter(move |(_, other)| other == says);
-        same.map(move |(b, _)| (*a, *b, Micro::ONE))
-    });
-    PairSimilarities::new(pairs)
 }

@@ -29,7 +29,12 @@ impl Conflicts {
         let query = Query::new(query);
         let mut said = BTreeMap::new();
         let mut claims: Vec<(usize, Claim)> = Vec::new();
+        let best = found.evidence.iter().map(|hit| hit.score).max().unwrap_or(0);
         for &at in order.iter().take(COMPARED_MAX) {
+            // What has less than half of the best score says too little of what was asked to contradict it.
+            if found.evidence[at].score < best / 2 {
+                continue;
+            }
             let chunk = &found.evidence[at].chunk;
             let Some((range, _)) = best_passage(&query, &found.stats, chunk) else { continue };
             let sentence = &chunk.text[range];

@@ -51,16 +51,10 @@ impl Rating {
             });
             weights.collect::<Result<Vec<Option<ScopeWeight>>, NodeError>>()
         })?;
-        let best = found.evidence.iter().map(|e| e.score).max().unwrap_or(0);
-        let mut similarity = Micro::ONE;
+        let nearness = nearness(found);
         Ok(timed(timings, Stage::Fusion, || {
             let mut rated = Vec::with_capacity(units.len());
-            for ((hit, unit), weight) in found.evidence.iter().zip(units).zip(weights) {
-                // Nothing counts as nearer than what the search placed before it: so its order is never turned round
-                // by a similarity alone, however it ranked.
-                if best > 0 {
-                    similarity = similarity.min(Micro::from_ratio(hit.score, best));
-                }
+            for ((similarity, unit), weight) in nearness.into_iter().zip(units).zip(weights) {
                 rated.push(unit.zip(weight).and_then(|(unit, weight)| one(asked, &set, unit, similarity, weight)));
             }
             Rating(rated)
@@ -106,6 +100,22 @@ impl Rating {
             rated.map(|r| ((r.unit.scope.clone(), is_document(&r.unit)), r.scope_weight)).collect();
         scopes.into_iter().map(|((scope, is_document), weight)| (scope, is_document, weight)).collect()
     }
+}
+
+/// How near each result is to the question: its share of the best score by words, or of the best by meaning, whichever
+/// is more. Nothing counts as nearer than what the search placed before it, so its order is never turned round by a
+/// similarity alone, however it ranked.
+fn nearness(found: &Found) -> Vec<Micro> {
+    let best_score = found.evidence.iter().map(|hit| hit.score).max().unwrap_or(0);
+    let cosine = |at: usize| u64::from(found.similarity.get(at).copied().flatten().unwrap_or_default().get());
+    let best_cosine = (0..found.evidence.len()).map(cosine).max().unwrap_or(0);
+    let share = |part: u64, best: u64| if best == 0 { Micro::ZERO } else { Micro::from_ratio(part, best) };
+    let mut least = Micro::ONE;
+    let near = found.evidence.iter().enumerate().map(|(at, hit)| {
+        least = least.min(share(hit.score, best_score).max(share(cosine(at), best_cosine)));
+        least
+    });
+    near.collect()
 }
 
 fn is_document(unit: &KnowledgeUnit) -> bool {

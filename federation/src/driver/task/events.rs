@@ -145,10 +145,9 @@ impl Driver {
             }
             BehaviourEvent::Ping(ping::Event { peer, connection, result }) => self.on_ping(peer, connection, result),
             BehaviourEvent::Mdns(mdns::Event::Discovered(found)) => self.on_discovered(found),
-            BehaviourEvent::Punch(GatedEvent::Inner(dcutr::Event { remote_peer_id, result })) => match result {
-                Ok(_) => self.on_direct(remote_peer_id),
-                Err(error) => tracing::debug!(%remote_peer_id, %error, "no direct connection; the relay stays"),
-            },
+            BehaviourEvent::Punch(GatedEvent::Inner(dcutr::Event { remote_peer_id, result: Err(error) })) => {
+                tracing::debug!(%remote_peer_id, %error, "no direct connection; the relay stays");
+            }
             BehaviourEvent::Probe(GatedEvent::Inner(autonat::v1::Event::StatusChanged { new, .. })) => {
                 tracing::info!(status = ?new, "reachability, as peers see it");
             }
@@ -209,14 +208,6 @@ impl Driver {
     fn too_early(&mut self, id: PeerId, protocol: Protocol) {
         self.refuse(id, RefusalReason::RequestBeforeHello(protocol));
         self.blame(id, Offence::BeforeHello);
-    }
-
-    /// A direct connection stands beside the relayed one, which is given up: half of the requests would take it.
-    fn on_direct(&mut self, id: PeerId) {
-        let superseded = self.peers.get(&id).map(Peer::superseded).unwrap_or_default();
-        for connection in superseded {
-            self.swarm.close_connection(connection);
-        }
     }
 
     /// Dropping the channel ends the stream without an answer.
@@ -314,8 +305,12 @@ impl Driver {
     fn on_ping(&mut self, id: PeerId, connection: ConnectionId, result: Result<std::time::Duration, ping::Failure>) {
         match result {
             Ok(rtt) => {
-                if let Some(peer) = self.peers.get_mut(&id) {
-                    peer.rtt = Some(rtt);
+                let Some(peer) = self.peers.get_mut(&id) else { return };
+                peer.rtt = Some(rtt);
+                // Half of the requests would take the relay. It goes when the other end has answered on the direct
+                // connection, and not before: were the relayed one its only one until then, it would meet a stranger.
+                for superseded in peer.superseded_by(connection) {
+                    self.swarm.close_connection(superseded);
                 }
             }
             // Another program that has no ping may be well all the same.
