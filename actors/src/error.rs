@@ -119,6 +119,12 @@ impl From<plumb_federation::driver::DriverError> for NodeError {
     }
 }
 
+impl From<plumb_core::graph::GraphError> for NodeError {
+    fn from(error: plumb_core::graph::GraphError) -> NodeError {
+        NodeError::Invalid(error.to_string())
+    }
+}
+
 impl From<plumb_core::log::LogError> for NodeError {
     fn from(error: plumb_core::log::LogError) -> NodeError {
         NodeError::Invalid(error.to_string())

@@ -9,6 +9,7 @@ mod blocked;
 mod confirmed;
 mod events;
 mod forks;
+mod graph;
 mod logs;
 mod notices;
 mod sealed;
@@ -29,6 +30,10 @@ pub(crate) use blocked::{blocked, put_blocked};
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
 pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
+pub(crate) use graph::{
+    delete_edge, delete_entity, delete_unit_link, edges, entities, entity, put_edge, put_entity, put_unit_link,
+    unit_links,
+};
 pub(crate) use logs::{
     Appended, LogHead, append_own, bundle_position, confirm, cosign_own, entries, entry, extend, log_head, log_heads,
     plan_append, put_append,

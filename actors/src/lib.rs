@@ -11,6 +11,7 @@
 //! | [`grounding`] | answer, seal, verify, import |
 //! | [`verification`] | publish and apply notices, keep the ledger |
 //! | [`gravity`] | plan what would rise |
+//! | [`entities`] | keep the graph of people, teams, projects, systems: who is near to whom |
 //! | [`audit`] | write down, list, verify |
 //! | [`federation`] | the bridge to the network |
 //! | [`supervisor`] | health, examination, rebuild, tokens |
@@ -20,6 +21,7 @@
 pub mod audit;
 mod caller;
 pub mod door;
+pub mod entities;
 mod error;
 pub mod federation;
 pub mod gravity;

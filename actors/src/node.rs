@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::audit::Audit;
 use crate::door::{Door, Late};
+use crate::entities::Entities;
 use crate::error::NodeError;
 use crate::federation::{Desk, Federation, Link, SearchPolicy, SyncMode};
 use crate::gravity::Gravity;
@@ -78,6 +79,8 @@ pub struct Node {
     pub verification: Door<Verification>,
     /// Lets knowledge rise.
     pub gravity: Door<Gravity>,
+    /// Knows who and what there is.
+    pub entities: Door<Entities>,
     /// Writes down.
     pub audit: Door<Audit>,
     /// Speaks to others.
@@ -159,6 +162,10 @@ impl Node {
             let premises = premises.clone();
             Door::open(&arbiters.next(), move || Gravity::new(premises.clone()))
         };
+        let entities = {
+            let premises = premises.clone();
+            Door::open(&arbiters.next(), move || Entities::new(premises.clone()))
+        };
         let late_node = Late::default();
         let supervisor = {
             let (premises, late_node) = (premises.clone(), late_node.clone());
@@ -170,6 +177,7 @@ impl Node {
             grounding,
             verification,
             gravity,
+            entities,
             audit,
             federation,
             supervisor,
@@ -186,6 +194,7 @@ impl Node {
         self.grounding.revive();
         self.verification.revive();
         self.gravity.revive();
+        self.entities.revive();
         self.audit.revive();
         self.federation.revive();
     }
@@ -198,6 +207,7 @@ impl Node {
             self.grounding.view(),
             self.verification.view(),
             self.gravity.view(),
+            self.entities.view(),
             self.audit.view(),
             self.federation.view(),
             self.supervisor.view(),
@@ -277,5 +287,5 @@ fn open(options: NodeOptions) -> Result<Arc<Premises>, NodeError> {
     let registry = Registry::standard().with_limits(limits);
     let meaning = Meaning::begin(&options.home, &store, options.model);
     let kept = Kept { store, index, meaning };
-    Ok(Premises::new(kept, registry, options.key, options.certificate, options.people, options.policy)?)
+    Premises::new(kept, registry, options.key, options.certificate, options.people, options.policy)
 }

@@ -12,6 +12,7 @@ use plumb_sources::Registry;
 use plumb_storage::{AuditEvent, Change, StorageError, Store, TextIndex};
 
 use crate::caller::Caller;
+use crate::entities::{Draft, Known};
 use crate::error::NodeError;
 use crate::meaning::Meaning;
 use crate::node::Person;
@@ -44,6 +45,8 @@ pub(crate) struct Premises {
     roots: RwLock<Roots>,
     ingesting: Mutex<()>,
     comparing: Mutex<()>,
+    entities: RwLock<Arc<Known>>,
+    drafting: Mutex<()>,
 }
 
 impl Premises {
@@ -55,8 +58,9 @@ impl Premises {
         certificate: Signed<Certificate>,
         people: Vec<Person>,
         policy: DepartmentPolicy,
-    ) -> Result<Arc<Premises>, StorageError> {
+    ) -> Result<Arc<Premises>, NodeError> {
         let Kept { store, index, meaning } = kept;
+        let entities = RwLock::new(Arc::new(Known::read(&store)?));
         let mut roots = crate::kept::roots(&store)?;
         roots.pin(certificate.value().org, Pin::full(&certificate.value().org_name));
         let people = people.into_iter().map(|p| (p.id.clone(), p)).collect();
@@ -72,6 +76,8 @@ impl Premises {
             roots: RwLock::new(roots),
             ingesting: Mutex::new(()),
             comparing: Mutex::new(()),
+            entities,
+            drafting: Mutex::new(()),
         }))
     }
 
@@ -137,6 +143,34 @@ impl Premises {
     /// Follows in memory what was written to the store about roots.
     pub fn change_roots(&self, change: impl FnOnce(&mut Roots)) {
         change(&mut self.roots.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The entity graph as it is now. What changes later does not change what was given out.
+    pub fn entities(&self) -> Arc<Known> {
+        self.entities.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the entity graph: the store first, in one transaction, then what is held in memory. One change at a time,
+    /// since what an edge becomes depends on what it was.
+    pub fn change_entities<T>(
+        &self,
+        work: impl FnOnce(&mut Draft<'_>) -> Result<(AuditEvent, T), NodeError>,
+    ) -> Result<T, NodeError> {
+        let _one_at_a_time = self.drafting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut draft = Draft::of(&self.store, (*self.entities()).clone());
+        let (event, value) = work(&mut draft)?;
+        let (change, known) = draft.into_change(event);
+        plumb_storage::Records::commit(&self.store, change)?;
+        *self.entities.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+        Ok(value)
+    }
+
+    /// Reads the entity graph anew from the store.
+    pub fn reread_entities(&self) -> Result<(), NodeError> {
+        let _one_at_a_time = self.drafting.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = Arc::new(Known::read(&self.store)?);
+        *self.entities.write().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
     }
 
     /// The certificate by which a node is known here: its own, or the one of its log.

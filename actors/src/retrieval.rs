@@ -6,6 +6,7 @@
 
 mod local;
 mod messages;
+mod stages;
 mod unconfirmed;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,10 @@ use crate::premises::{Premises, blocking};
 use crate::verification::unseal;
 
 pub use messages::*;
+pub use stages::{
+    AssembleBlock, Assembled, BlockView, ConflictView, FactorsView, IntentView, ResolvedView, ScopeView,
+    SearchInStages, StagesView,
+};
 
 pub use unconfirmed::UnconfirmedView;
 pub(crate) use unconfirmed::unconfirmed_of;

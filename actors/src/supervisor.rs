@@ -74,6 +74,7 @@ impl Handler<Rebuild> for Supervisor {
             let event = premises.event(&ask.by, "index.rebuild", "index", "ok", "");
             premises.store.commit(Change::new(event))?;
             premises.index.rebuild()?;
+            premises.reread_entities()?;
             Ok(RebuildView { indexed: premises.index.counters().n_docs.iter().sum() })
         }))
     }

@@ -7,6 +7,7 @@ pub mod bundles;
 pub mod care;
 pub mod did;
 pub mod docs;
+pub mod entities;
 pub mod envelope;
 pub mod gravity;
 pub mod health;
@@ -65,6 +66,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(audit::routes)
         .configure(log::routes)
         .configure(gravity::routes)
+        .configure(entities::routes)
         .configure(tokens::routes)
         .configure(care::routes)
         .configure(model::routes)

@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, eval, gravity, ingest, init, jobs, log, model, notices,
-    org, peers, search, sources, teach, token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, context, entity, eval, gravity, ingest, init, jobs, log, model,
+    notices, org, peers, search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -101,6 +101,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Look at the public log and its cosignatures; decide when a log shows two histories
     Log(log::LogArgs),
+    /// Look at the graph of people, teams, projects and systems, and change it
+    Entity(entity::EntityArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
@@ -225,6 +227,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Trust(args) => trust::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Log(args) => log::run(cx, args).await,
+        Command::Entity(args) => entity::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
@@ -261,6 +264,7 @@ mod tests {
             "plumb bundle export last --out f",
             "plumb context make q --out f --max-chunks 4 --budget-chars 9 --trust a=b=7 --peers",
             "plumb context answer f --markdown",
+            "plumb context block q --k 3 --max-tokens 400 --as person-a --json",
             "plumb retract a b --kind expression-of-concern --reason data_error --note n",
             "plumb reinstate bafy --note n",
             "plumb notices receipts bafy",
@@ -291,6 +295,13 @@ mod tests {
             "plumb log fork verify f",
             "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
+            "plumb entity list --kind team --after team-a --limit 3",
+            "plumb entity add team crew --id team-x --set purpose=a=b --set department=department-o",
+            "plumb entity link person-a member_of crew --weight 900 --role lead",
+            "plumb entity unlink person-a member_of crew",
+            "plumb entity rename crew c",
+            "plumb entity populate d --name n --team t",
+            "plumb entity distance a b",
             "plumb token create --person person-a --label l --valid 1d --as person-b",
             "plumb sources name --after a --limit 3",
             "plumb jobs cancel 1",
@@ -320,6 +331,9 @@ mod tests {
             "plumb eval score f --qrels q --measure ndcg",
             "plumb teach offer a.md --kind decision --confidence 1001",
             "plumb teach resolve bafy maybe",
+            "plumb entity add robot r",
+            "plumb entity link a likes b",
+            "plumb entity populate --name n",
             "plumb trust add did:web:x --name N",
             "plumb trust set did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --incoming some",
             "plumb org revoke did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --root d --reason boredom",

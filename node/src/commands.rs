@@ -8,6 +8,7 @@ pub mod bundle;
 pub mod care;
 pub mod config;
 pub mod context;
+pub mod entity;
 pub mod eval;
 pub mod gravity;
 pub mod ingest;

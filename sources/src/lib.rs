@@ -50,6 +50,7 @@ mod plain;
 mod read;
 mod sniff;
 mod walk;
+pub mod workspace;
 pub mod world;
 
 pub use adapter::{Emit, Item, Rights, Source, SourceAdapter};

@@ -84,6 +84,8 @@ keyspaces! {
     Accounts = 22, "accounts";
     /// Sealed notices of others that nothing here opens yet, and what is held that would open one.
     Sealed = 23, "sealed";
+    /// Entities, the edges between them, and what units hang on them.
+    Graph = 24, "graph";
 }
 
 impl Keyspace {
@@ -146,6 +148,7 @@ mod tests {
                 (21, "settings"),
                 (22, "accounts"),
                 (23, "sealed"),
+                (24, "graph"),
             ]
         );
     }

@@ -145,6 +145,12 @@ pub struct HitView {
     pub unconfirmed: Option<super::UnconfirmedView>,
     /// Every factor of the score, if asked for.
     pub explain: Option<Explanation>,
+    /// Every factor of its place, if asked for; of a search that went to other nodes there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<super::FactorsView>,
+    /// The chunks of results that contradict it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contested_by: Vec<String>,
 }
 
 /// The same text under another name.
@@ -202,6 +208,9 @@ pub struct SearchView {
     pub model: Option<String>,
     /// Who was asked.
     pub coverage: Coverage,
+    /// What each stage did, if asked for; of a search that went to other nodes there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<super::StagesView>,
 }
 
 impl Found {
@@ -228,9 +237,17 @@ impl Found {
                 caution: e.caution.map(|c| c.to_string()),
                 unconfirmed: self.unconfirmed.get(&e.publisher).cloned(),
                 explain: explain.then(|| self.explain(i)),
+                factors: None,
+                contested_by: Vec::new(),
             })
             .collect();
-        SearchView { query: query.to_string(), hits, model: self.model.clone(), coverage: self.coverage.clone() }
+        SearchView {
+            query: query.to_string(),
+            hits,
+            model: self.model.clone(),
+            coverage: self.coverage.clone(),
+            stages: None,
+        }
     }
 
     fn explain(&self, i: usize) -> Explanation {

@@ -125,6 +125,36 @@ impl UnitLinks {
         }
     }
 
+    /// Removes one link and says what it was.
+    pub fn remove(&mut self, unit: &Cid, relation: Relation, target: &LinkTarget) -> Option<UnitLink> {
+        let links = self.by_target.get_mut(target)?;
+        let weight = links.remove(&(relation, *unit))?;
+        if links.is_empty() {
+            self.by_target.remove(target);
+        }
+        if let Some(links) = self.by_unit.get_mut(unit) {
+            links.remove(&(relation, target.clone()));
+            if links.is_empty() {
+                self.by_unit.remove(unit);
+            }
+        }
+        Some(UnitLink { unit: *unit, relation, target: target.clone(), weight })
+    }
+
+    /// The links to an entity.
+    pub fn to_entity(&self, entity: &EntityId) -> Vec<UnitLink> {
+        let target = LinkTarget::Entity(entity.clone());
+        let links = self.by_target.get(&target).into_iter().flatten();
+        links
+            .map(|((relation, unit), weight)| UnitLink {
+                unit: *unit,
+                relation: *relation,
+                target: target.clone(),
+                weight: *weight,
+            })
+            .collect()
+    }
+
     /// The links of a unit.
     pub fn of_unit(&self, unit: &Cid) -> Vec<UnitLink> {
         let links = self.by_unit.get(unit).into_iter().flatten();

@@ -233,7 +233,10 @@ fn units_hang_on_entities_and_are_as_near_as_these() {
     assert_eq!(near(&links, 3), BTreeMap::from([(unit(2), 3)]));
     let left: Vec<_> = links.of_unit(&unit(2)).iter().map(|l| l.target().to_string()).collect();
     assert_eq!(left, ["system-s3"]);
-    links.remove_unit(&unit(2));
+    let taken = links.remove(&unit(2), Relation::About, &entity("system-s3"));
+    assert_eq!(taken, link(2, Relation::About, entity("system-s3")).ok());
+    assert_eq!(links.remove(&unit(2), Relation::About, &entity("system-s3")), None);
+    assert_eq!(links.to_entity(&id("system-s4")), [link(3, Relation::About, entity("system-s4")).unwrap()]);
     links.remove_unit(&unit(3));
     links.remove_unit(&unit(4));
     assert_eq!(links, UnitLinks::default(), "nothing is left over");

@@ -14,20 +14,26 @@ pub const PASSAGE_CHARS_MAX: usize = 280;
 /// The share of a question's weight that a text carries: the inverse document frequency of its terms that occur in the
 /// text, over that of all its terms.
 pub fn support(query: &Query, stats: &TermStats, chunk: &Chunk) -> Milli {
-    weigh(query, stats, &body_of(chunk)).1
+    weigh(&weights(query, stats), &body_of(chunk)).1
 }
 
-fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
+/// What each term of a question weighs.
+fn weights<'q>(query: &'q Query, stats: &TermStats) -> Vec<(&'q str, u64)> {
+    // A compound says nothing beyond its words of whether the question is answered.
+    let terms = query.terms.iter().zip(&stats.doc_freq).filter(|(term, _)| is_word(term));
+    // A word that nobody uses counts as one that a single document uses: in a small collection, where every word is
+    // rare, a question would otherwise be judged by the words that it happens to bring along.
+    let weight = |doc_freq: u64| idf_micro(stats.n_docs, doc_freq.max(1)).max(1);
+    terms.map(|(term, doc_freq)| (term.as_str(), weight(*doc_freq))).collect()
+}
+
+fn weigh(weights: &[(&str, u64)], text: &str) -> (u64, Milli) {
     let present: BTreeSet<String> = words(text).into_iter().collect();
     let (mut carried, mut all) = (0u64, 0u64);
-    // A compound says nothing beyond its words of whether the question is answered.
-    for (term, doc_freq) in query.terms.iter().zip(&stats.doc_freq).filter(|(term, _)| is_word(term)) {
-        // A word that nobody uses counts as one that a single document uses: in a small collection, where every word is
-        // rare, a question would otherwise be judged by the words that it happens to bring along.
-        let weight = idf_micro(stats.n_docs, (*doc_freq).max(1)).max(1);
-        all = all.saturating_add(weight);
-        if present.contains(term) {
-            carried = carried.saturating_add(weight);
+    for (term, weight) in weights {
+        all = all.saturating_add(*weight);
+        if present.contains(*term) {
+            carried = carried.saturating_add(*weight);
         }
     }
     (carried, Milli::from_ratio(carried, all))
@@ -36,13 +42,14 @@ fn weigh(query: &Query, stats: &TermStats, text: &str) -> (u64, Milli) {
 /// The sentence of the chunk that carries most of the question, as a byte range of the chunk's text, with the share that
 /// it carries; `None` if no sentence carries any of it. Of equals the first.
 pub fn best_passage(query: &Query, stats: &TermStats, chunk: &Chunk) -> Option<(std::ops::Range<usize>, Milli)> {
+    let weights = weights(query, stats);
     let mut best: Option<(u64, std::ops::Range<usize>, Milli)> = None;
     for range in sentences(&chunk.text) {
         let sentence = &chunk.text[range.clone()];
         if is_heading(sentence, chunk) {
             continue;
         }
-        let (carried, share) = weigh(query, stats, sentence);
+        let (carried, share) = weigh(&weights, sentence);
         // What is no whole sentence (a caption, a row) says less than one that is.
         let worth = if is_whole(sentence) { carried } else { carried / 2 };
         if worth > 0 && best.as_ref().is_none_or(|(most, ..)| worth > *most) {

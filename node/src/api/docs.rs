@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, did, gravity, health, ingest, jobs, log, model, notices, peers, search, sources,
-    teachings, tokens, trust,
+    answers, audit, bundles, care, did, entities, gravity, health, ingest, jobs, log, model, notices, peers, search,
+    sources, teachings, tokens, trust,
 };
 
 /// The description.
@@ -27,7 +27,7 @@ use super::{
         health::live, health::ready, health::show_metrics,
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
         sources::list, sources::block,
-        search::search, answers::answer, answers::grounded, answers::list, answers::show,
+        search::search, search::context, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::draft, notices::publish_signed, notices::list, notices::show, notices::signed,
         notices::receipts, notices::events, notices::watch,
@@ -35,6 +35,8 @@ use super::{
         teachings::offer, teachings::list, teachings::send, teachings::resolve,
         trust::list, trust::add, trust::set, trust::remove, trust::take_up, trust::settle,
         audit::list, audit::verify, gravity::plan,
+        entities::list, entities::add, entities::populate, entities::show, entities::rename, entities::remove,
+        entities::alias, entities::distance, entities::link, entities::unlink,
         log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
         log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use plumb_actors::retrieval::{HitView, K_MAX, SearchView};
+use plumb_actors::retrieval::{BlockView, HitView, K_MAX, SearchView};
 use plumb_core::exchange::session::{
     BUDGET_CHARS_DEFAULT, Budget, MAX_CHUNKS_DEFAULT, OVERSAMPLE, SESSION_BYTES_MAX, Session, SessionAnswer,
     SessionChunk, SourceTrust, TrustPair, WEIGHT_DEFAULT,
@@ -12,7 +12,7 @@ use plumb_core::exchange::session::{
 use serde::Serialize;
 
 use crate::api::asking::Peers;
-use crate::api::search::SearchRequest;
+use crate::api::search::{BlockRequest, SearchRequest};
 use crate::cli::Context;
 use crate::exit::Exit;
 use crate::home::write_atomically;
@@ -29,7 +29,8 @@ const PEER_DISTANCE: u32 = 1;
     plumb context make \"pump 7 suction pressure\" --out pump.json\n  \
     plumb context make chloramine --max-chunks 4 --budget-chars 2000 --trust bafy…=80 --markdown\n  \
     plumb context show pump.json --markdown     look into it; needs no node\n  \
-    plumb context answer pump.json              the same answer always; needs no node, and none of the sources\n\n\
+    plumb context answer pump.json              the same answer always; needs no node, and none of the sources\n  \
+    plumb context block \"why does pump 7 trip\"    a few lines for the prompt of a model\n\n\
     A context is not signed. For a proof, save an answer as a bundle: plumb ask … --save --bundle FILE.")]
 pub struct ContextArgs {
     #[command(subcommand)]
@@ -68,6 +69,17 @@ enum Verb {
         /// For people
         #[arg(long, conflicts_with = "json")]
         markdown: bool,
+    },
+    /// Print what a model should know of a question: the best few results, a line each. Empty if there are none
+    Block {
+        /// The question
+        query: String,
+        /// Most results, up to 20; the other side of a contested one comes in addition
+        #[arg(long, value_name = "N")]
+        k: Option<usize>,
+        /// Most tokens, at four characters each; 1500 where nobody says
+        #[arg(long, value_name = "N")]
+        max_tokens: Option<usize>,
     },
     /// Answer from exactly what a context file holds
     Answer {
@@ -112,6 +124,13 @@ pub async fn run(cx: &Context, args: ContextArgs) -> anyhow::Result<Exit> {
                 None => show(cx, &session, markdown)?,
             }
             Ok(if session.ranked_chunks.is_empty() { Exit::Abstained } else { Exit::Done })
+        }
+        Verb::Block { query, k, max_tokens } => {
+            let request = BlockRequest { query, k, max_tokens };
+            let block: BlockView =
+                session::with_node(cx, async |client| client.post("/v1/context", &request).await).await?;
+            output::emit(cx.json, &block, || block.context.clone())?;
+            Ok(Exit::Done)
         }
         Verb::Show { file, markdown } => {
             show(cx, &read(&file)?, markdown)?;

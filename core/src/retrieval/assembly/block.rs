@@ -53,8 +53,8 @@ pub const fn label(kind: KnowledgeType) -> &'static str {
 pub struct Passage {
     /// The text of its chunk.
     pub text: String,
-    /// When its source was written.
-    pub written: Timestamp,
+    /// When its source was written, where that is known.
+    pub written: Option<Timestamp>,
 }
 
 /// A block of context.
@@ -145,7 +145,8 @@ impl<'p> Line<'p> {
             marks.push_str(&format!(", +{} corroborating", found.corroborations));
         }
         let contested = if found.is_contested() { " [Contested]" } else { "" };
-        let date: String = passage.written.to_string().chars().take_while(|c| *c != 'T').collect();
+        let day = |at: Timestamp| at.to_string().chars().take_while(|c| *c != 'T').collect();
+        let date: String = passage.written.map_or_else(|| "undated".to_string(), day);
         let creator = unit.origin.creator.as_ref().map_or("unknown".to_string(), ToString::to_string);
         let head = format!("{number}. [{}]{contested} {date} ({creator}{marks}): ", label(unit.kind));
         Line { number, chunk: unit.chunk, head, text: &passage.text }

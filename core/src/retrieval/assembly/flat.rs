@@ -58,8 +58,8 @@ pub struct FlatSignals {
     pub confidence: Micro,
     /// Its stale score.
     pub stale: Micro,
-    /// When its source was written.
-    pub written: Timestamp,
+    /// When its source was written, where that is known.
+    pub written: Option<Timestamp>,
     /// Where it lies.
     pub layer: Layer,
 }
@@ -87,7 +87,7 @@ pub fn rate_flat(_admitted: Admitted<'_>, signals: FlatSignals, now: Timestamp) 
         return None;
     }
     let fresh = signals.stale.complement();
-    let recency = recency_boost(signals.written, now);
+    let recency = signals.written.map_or(Factor::ONE, |written| recency_boost(written, now));
     let layer = signals.layer.weight();
     let relevance =
         Product::ONE.times_micro(signals.similarity).times_micro(signals.confidence).times_micro(fresh).times(recency);
@@ -119,7 +119,7 @@ mod tests {
             similarity: micro(similarity),
             confidence: micro(confidence),
             stale: micro(stale),
-            written: NOW,
+            written: Some(NOW),
             layer,
         };
         rate_flat(admitted, signals, NOW)

@@ -63,6 +63,9 @@ pub struct Candidate<'a> {
     pub unit: Admitted<'a>,
     /// Its score, with every factor.
     pub score: Score,
+    /// Its place in the ranking of the search that found it: of two with one score the earlier one comes first, so that
+    /// factors which are all equal change no order.
+    pub rank: usize,
 }
 
 /// A result.
@@ -141,7 +144,8 @@ impl Group<'_> {
 
 /// The fusion of what all sources found, and the conflict pass over it.
 ///
-/// 1. Highest score first, ties by CID, so the order in which sources answered does not matter.
+/// 1. Highest score first, ties by the rank of the search, then by CID, so the order in which sources answered does not
+///    matter.
 /// 2. What is a duplicate of a better one is folded into it (cosine above 0.90), unless the two contradict each other:
 ///    near-equal words with opposite meaning are a conflict and no copy (CFL-08).
 /// 3. The best `k` are results.
@@ -175,7 +179,8 @@ fn folded<'a>(mut candidates: Vec<Candidate<'a>>, alike: &PairSimilarities, oppo
     // The whole score takes part, so that even the same unit with two scores has one order.
     candidates.sort_by(|a, b| {
         let by_score = b.score.score.cmp(&a.score.score);
-        by_score.then_with(|| a.unit.unit().chunk.cmp(&b.unit.unit().chunk)).then_with(|| b.score.cmp(&a.score))
+        let by_rank = by_score.then_with(|| a.rank.cmp(&b.rank));
+        by_rank.then_with(|| a.unit.unit().chunk.cmp(&b.unit.unit().chunk)).then_with(|| b.score.cmp(&a.score))
     });
     let mut groups: Vec<Group<'a>> = Vec::new();
     for candidate in candidates {

@@ -20,8 +20,8 @@ pub struct Signals {
     pub evidence: Micro,
     /// Its stale score.
     pub stale: Micro,
-    /// When its source was written.
-    pub written: Timestamp,
+    /// When its source was written, where that is known.
+    pub written: Option<Timestamp>,
 }
 
 /// A final score with every factor.
@@ -62,7 +62,7 @@ pub fn rate(intent: Intent, admitted: Admitted<'_>, signals: Signals, now: Times
         fresh: signals.stale.complement(),
         type_bias: type_bias(intent, unit.kind),
         document_bias: document_bias(intent, source_type),
-        recency_bias: recency_bias(intent, signals.written, now),
+        recency_bias: signals.written.map_or(Factor::ONE, |written| recency_bias(intent, written, now)),
         lift: lift(intent, admitted),
         learned: model.factor(intent, SourceKind::Type(source_type)),
     };
@@ -111,7 +111,7 @@ mod tests {
             source_weight: Weight::try_from(528_000).unwrap(),
             evidence: micro(900_000),
             stale: micro(100_000),
-            written: days_ago(40),
+            written: Some(days_ago(40)),
         }
     }
 
@@ -135,12 +135,15 @@ mod tests {
         let unit = unit(1, "ann", "team-pumps");
         let admitted = Admitted::of(&reader("ann").0, &unit).unwrap();
         let score = |intent, days| {
-            let signals = Signals { written: days_ago(days), ..signals() };
+            let signals = Signals { written: Some(days_ago(days)), ..signals() };
             rate(intent, admitted, signals, NOW, &Model::default()).score
         };
         assert!(score(Intent::Debugging, 7) > score(Intent::Debugging, 8));
         assert!(score(Intent::Onboarding, 7) < score(Intent::Onboarding, 8));
         assert_eq!(score(Intent::General, 7), score(Intent::General, 8));
+        let undated = Signals { written: None, ..signals() };
+        let of_undated = rate(Intent::Debugging, admitted, undated, NOW, &Model::default()).score;
+        assert_eq!(of_undated, score(Intent::Debugging, 8), "what has no date is not recent");
     }
 
     proptest! {
@@ -156,7 +159,7 @@ mod tests {
                 source_weight: Weight::try_from(weight).unwrap(),
                 evidence: micro(evidence),
                 stale: micro(stale),
-                written: days_ago(1),
+                written: Some(days_ago(1)),
             };
             let score = |signals| rate(Intent::ALL[intent], admitted, signals, NOW, &Model::default()).score;
             let similar = Signals { similarity: Micro::ONE, ..here };

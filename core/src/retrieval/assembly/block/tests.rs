@@ -18,7 +18,7 @@ fn found(unit: &KnowledgeUnit) -> Found<'_> {
         source_weight: Weight::ONE,
         evidence: Micro::new(909_999).unwrap(),
         stale: Micro::new(300_000).unwrap(),
-        written: WRITTEN,
+        written: Some(WRITTEN),
     };
     let score = rate(Intent::General, admitted, signals, WRITTEN, &Model::default());
     Found { unit: admitted, score, copies: Default::default(), corroborations: 0, opposed_by: Default::default() }
@@ -30,7 +30,7 @@ fn against<'a>(mut side: Found<'a>, other: &KnowledgeUnit) -> Found<'a> {
 }
 
 fn passages<'a>(texts: impl IntoIterator<Item = (&'a KnowledgeUnit, &'a str)>) -> BTreeMap<Cid, Passage> {
-    let passage = |text: &str| Passage { text: text.to_string(), written: WRITTEN };
+    let passage = |text: &str| Passage { text: text.to_string(), written: Some(WRITTEN) };
     texts.into_iter().map(|(unit, text)| (unit.chunk, passage(text))).collect()
 }
 

@@ -16,9 +16,9 @@ fn candidate(unit: &KnowledgeUnit, similarity: u32) -> Option<Candidate<'_>> {
         source_weight: Weight::ONE,
         evidence: Micro::ONE,
         stale: Micro::ZERO,
-        written: Timestamp(0),
+        written: None,
     };
-    Some(Candidate { unit, score: rate(Intent::General, unit, signals, Timestamp(0), &Model::default()) })
+    Some(Candidate { unit, score: rate(Intent::General, unit, signals, Timestamp(0), &Model::default()), rank: 0 })
 }
 
 /// Units 0, 1, 2, … of different people, each a little less similar than the one before.
@@ -28,6 +28,16 @@ fn several(n: u8) -> Vec<KnowledgeUnit> {
 
 fn ranked(units: &[KnowledgeUnit]) -> Vec<Candidate<'_>> {
     (0u32..).zip(units).filter_map(|(i, unit)| candidate(unit, 900_000 - i * 10_000)).collect()
+}
+
+#[test]
+fn of_one_score_the_search_decides() {
+    let units = several(5);
+    let ranks = [3, 0, 4, 1, 2];
+    let candidates =
+        units.iter().zip(ranks).map(|(unit, rank)| Candidate { rank, ..candidate(unit, 500_000).unwrap() });
+    let fused = fuse(candidates.collect(), &PairSimilarities::default(), &Opposed::default(), 5);
+    assert_eq!(order(&fused, &units), [1, 3, 4, 0, 2]);
 }
 
 fn alike(units: &[KnowledgeUnit], pairs: &[(usize, usize, u32)]) -> PairSimilarities {

@@ -182,11 +182,12 @@ proptest! {
                 source_weight: Weight::ONE,
                 evidence: Micro::ONE,
                 stale: Micro::ZERO,
-                written: Timestamp(0),
+                written: None,
             };
             let candidates = units.iter().filter_map(|unit| Admitted::of(&set, unit)).map(|unit| Candidate {
                 unit,
                 score: rate(Intent::ALL[intent], unit, signals, Timestamp(0), model),
+                rank: 0,
             });
             let fused = fuse(candidates.collect(), &PairSimilarities::default(), &Opposed::default(), usize::MAX);
             fused.found.iter().map(|found| found.unit.unit().chunk).collect()
