@@ -172,9 +172,11 @@ fn on_conditions(query: Box<dyn Query>, conditions: &[Box<dyn Query>]) -> Box<dy
     if conditions.is_empty() {
         return query;
     }
-    let admits =
-        |c: &Box<dyn Query>| (Occur::Must, Box::new(ConstScoreQuery::new(c.box_clone(), 0.0)) as Box<dyn Query>);
-    Box::new(BooleanQuery::new(std::iter::once((Occur::Must, query)).chain(conditions.iter().map(admits)).collect()))
+    let admitting = conditions.iter().map(|condition| {
+        let unscored: Box<dyn Query> = Box::new(ConstScoreQuery::new(condition.box_clone(), 0.0));
+        (Occur::Must, unscored)
+    });
+    Box::new(BooleanQuery::new(std::iter::once((Occur::Must, query)).chain(admitting).collect()))
 }
 
 /// The best documents of one segment so far.

@@ -40,6 +40,9 @@ struct Row {
     labels: Option<Labels>,
 }
 
+/// Whether a reader may have a row.
+type Admits<'a> = Box<dyn Fn(&Row, Labels) -> bool + 'a>;
+
 pub(super) struct Partition {
     file: SlotFile,
     /// Row and slot have the same number.
@@ -148,7 +151,7 @@ impl Partition {
         question: &Quantised,
         limit: usize,
     ) -> Result<Vec<(Cid, i32)>, VectorError> {
-        let admits: Box<dyn Fn(&Row, Labels) -> bool> = match access {
+        let admits: Admits<'_> = match access {
             Access::Closed => return Ok(Vec::new()),
             Access::Whole => Box::new(|_, _| true),
             Access::Part(clause) => self.clause(clause),
@@ -160,7 +163,7 @@ impl Partition {
         Ok(hits.into_iter().filter_map(|hit| Some((hit.name?, hit.dot))).collect())
     }
 
-    fn clause<'a>(&self, clause: &'a Clause) -> Box<dyn Fn(&Row, Labels) -> bool + 'a> {
+    fn clause<'a>(&self, clause: &'a Clause) -> Admits<'a> {
         let scopes = self.names.known(&clause.scopes);
         let departments = self.names.known(&clause.departments);
         let creators = self.names.known(&clause.creator);
