@@ -196,7 +196,8 @@ fn qrels(path: &Path) -> HashMap<String, BTreeMap<String, u32>> {
 
 fn scifact() -> Collection {
     let dir = data().join("scifact");
-    let documents = lines(&dir.join("corpus.jsonl")).iter().map(|d| {
+    let corpus = lines(&dir.join("corpus.jsonl"));
+    let documents = corpus.iter().map(|d| {
         let text: Vec<&str> = d["abstract"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
         (id(&d["doc_id"]), d["title"].as_str().unwrap().to_string(), text.join(" "))
     });

@@ -62,7 +62,7 @@ mod tests {
         let passes = AtomicUsize::new(0);
         let count = |some: &[&u8]| {
             passes.fetch_add(1, Ordering::Relaxed);
-            Ok(some.to_vec().into_iter().copied().collect::<Vec<u8>>())
+            Ok(some.iter().map(|byte| **byte).collect::<Vec<u8>>())
         };
         let stop = || passes.load(Ordering::Relaxed) == 2;
         assert!(matches!(run(&[1; 10], |_| 1, 3, &stop, count), Err(EmbedError::Stopped)));

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_log_is_read_commit_by_commit() {
         let output =
-            "\u{1}Ann B\0ann@x.org\01700000000\0\nsrc/a.rs\0src/b c.rs\0\u{1}Bo\0bo@x.org\01600000000\0\u{1}Cy\0";
+            "\u{1}Ann B\0ann@x.org\x001700000000\0\nsrc/a.rs\0src/b c.rs\0\u{1}Bo\0bo@x.org\x001600000000\0\u{1}Cy\0";
         let commits = parse(output);
         assert_eq!(commits.len(), 2, "the last one is cut off");
         assert_eq!((commits[0].author.as_str(), commits[0].at.0), ("Ann B", 1_700_000_000_000));
