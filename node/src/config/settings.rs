@@ -296,7 +296,7 @@ mod tests {
                 assert_eq!(setting.read_toml(&toml["x"]), Ok(value), "{}", setting.name);
             }
         }
-        assert_eq!(SETTINGS[2].variable(), "PLUMB_HTTP_LISTEN");
+        assert_eq!(Setting::by_name("http.listen").unwrap().variable(), "PLUMB_HTTP_LISTEN");
     }
 
     #[test]

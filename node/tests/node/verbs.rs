@@ -29,7 +29,8 @@ fn a_document_goes_in_and_an_answer_comes_out() {
     assert_eq!(unknown["answer"]["abstained"], true);
     let found = place.json(&["search", "suction pressure", "--k", "1", "--explain"], 0);
     assert_eq!(found["hits"].as_array().unwrap().len(), 1);
-    assert_eq!(found["hits"][0]["explain"]["method"], "BM25");
+    // By words alone as long as the vectors are not made, and by both from then on.
+    assert!(found["hits"][0]["explain"]["method"].as_str().unwrap().starts_with("BM25"), "{found}");
     assert_eq!(place.json(&["sources", "pump.md"], 0)[0]["state"], "active");
     let jobs = place.json(&["jobs", "list"], 0);
     assert_eq!(jobs.as_array().unwrap().len(), 2);
