@@ -105,7 +105,7 @@ fn an_index_that_cannot_be_used_is_built_anew() {
         ("it is of another version", 1, |world| {
             let path = world.dir.path().join("confidential").join("meta.json");
             let text = fs::read_to_string(&path).unwrap();
-            let other = text.replace("\\\"version\\\":1", "\\\"version\\\":7");
+            let other = text.replace("\\\"version\\\":", "\\\"version\\\":7");
             assert_ne!(text, other);
             fs::write(path, other).unwrap();
         }),
