@@ -37,7 +37,7 @@ fn search(home: &Home, query: &str) -> Value {
 }
 
 fn names(found: &Value) -> Vec<String> {
-    let name = |hit: &Value| text(hit, "/uri").rsplit('/').next().unwrap().to_string();
+    let name = |hit: &Value| text(hit, "/uri").rsplit(['/', ':']).next().unwrap().to_string();
     hits(found).iter().map(name).collect()
 }
 

@@ -61,7 +61,7 @@ async function start (keyFile) {
 async function ask (connection, protocol, bytes) {
   const stream = await connection.newStream(protocol, { signal: AbortSignal.timeout(STEP_MS) })
   const frames = lpStream(stream, { maxDataLength: FRAME_BYTES_MAX })
-  await frames.write(bytes)
+  await frames.write(bytes, { signal: AbortSignal.timeout(STEP_MS) })
   const answer = await frames.read({ signal: AbortSignal.timeout(STEP_MS) })
   await stream.close().catch(() => {})
   return answer.subarray()
@@ -231,7 +231,8 @@ async function replay (keyFile, address, certificateFile) {
       await ask(connection, HELLO, helloFrame(certificate)).catch(() => {})
     }
   }
-  await Promise.race([Promise.all([...Array(16).keys()].map(ever).concat(hellos())), until(NOTICE_MS, () => false)])
+  // When the other side closes, a write that waits for its buffer to drain is told nothing.
+  await Promise.race([Promise.all([...Array(16).keys()].map(ever).concat(hellos())), until(NOTICE_MS, () => connection.status !== 'open')])
   say('replay', { answered, refused, closed: connection.status !== 'open' })
   await libp2p.stop()
 }
