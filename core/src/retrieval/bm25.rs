@@ -107,7 +107,7 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// What every node ranks with (RET-15); chosen again on the training questions of SciFact and Cranfield.
+    /// What every node ranks with (RET-15).
     pub const STANDARD: Saturation = Saturation { k1: 120, b: 75 };
 }
 

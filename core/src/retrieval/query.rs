@@ -13,7 +13,7 @@ use crate::content::Chunk;
 pub const QUERY_TERMS_MAX: usize = 64;
 
 /// Longest query in bytes. Whoever takes queries from outside refuses more.
-pub const QUERY_BYTES_MAX: usize = 8 * 1024;
+pub const QUERY_BYTES_MAX: usize = 16 * 1024;
 
 /// A question as its distinct terms. Nothing in a user's text is an operator but quotes: it is all words.
 #[derive(Clone, Debug, PartialEq, Eq)]
