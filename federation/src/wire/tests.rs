@@ -699,7 +699,7 @@ fn limits_of_lists_and_texts_hold() {
     assert_eq!(limit(LogResponse::decode(&LogResponse::Page(many).encode())), "entries");
     let long = Hello { certificate: certificate(), agent: "a".repeat(129), heads: vec![] };
     assert_eq!(limit(Hello::decode(&long.encode())), "bytes of agent");
-    assert_eq!(limit(StatisticsAsked::new(1, &"a".repeat(9000), 1)), "bytes of question");
+    assert_eq!(limit(StatisticsAsked::new(1, &"a".repeat(17_000), 1)), "bytes of question");
     let hits = vec![true_hit(); super::search::HITS_MAX as usize + 1];
     assert_eq!(limit(SearchResponse::decode(&SearchResponse::Hits { id: 1, hits }.encode())), "hits");
     let huge = vec![0x80; super::log::FRAME_BYTES_MAX + 1];

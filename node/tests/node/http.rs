@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_a_problem_document() {
     let http = &stage.http;
     http.post("/v1/answer", token, &json!({"question": "x"})).problem(400, "invalid_request");
     http.post("/v1/search", token, &json!({"query": "x", "k": 0})).problem(400, "invalid_request");
-    http.post("/v1/search", token, &json!({"query": "x".repeat(9000)})).problem(400, "invalid_request");
+    http.post("/v1/search", token, &json!({"query": "x".repeat(17_000)})).problem(400, "invalid_request");
     http.post("/v1/answer", token, &json!({"query": "x", "deadline_ms": 9_000_000})).problem(400, "invalid_request");
     http.send("POST", "/v1/answer", token, &[], Some(b"{")).problem(400, "invalid_request");
     let form = [("content-type", "application/x-www-form-urlencoded")];
