@@ -140,8 +140,15 @@ fn both_sides_of_a_partition_converge_after_it_heals() {
     assert!(notices(&nodes[1]).is_disjoint(&right) && notices(&nodes[4]).is_disjoint(&left), "the cut is real");
     // Who dials says why nobody answers; who was only ever dialled says that it waits.
     for (node, away, reasons) in [(0, 3, &["no_address"][..]), (4, 2, &["timed_out", "no_route"])] {
+        let mut said = Vec::new();
         until(&format!("{} says why {away} are away", name(&nodes[node])), PATIENCE, || {
             let peers = nodes[node].home.ok(&["peers", "status"]);
+            let says: Vec<_> =
+                list(&peers, "/peers").iter().map(|p| format!("{} {}", p["state"], p["reason"])).collect();
+            if says != said {
+                println!("{}: {}", name(&nodes[node]), says.join(", "));
+                said = says;
+            }
             let is_so = |peer: &&serde_json::Value| {
                 peer["admitted"] == false && peer["reason"].as_str().is_some_and(|reason| reasons.contains(&reason))
             };
