@@ -105,6 +105,10 @@ fn the_syntax_of_a_query_language_is_plain_words() {
         assert_eq!(found.code, 0, "{}: {found}", &question[..question.len().min(20)]);
         assert_eq!(names(&found.json()), [""; 0], "nothing is a word of it");
     }
+    let found = home.ok(&["search", "a:(^"]);
+    let mut with_a = names(&found);
+    with_a.sort_unstable();
+    assert_eq!(with_a, ["bread.txt", "syntax.txt", "words.txt"], "the word of it is `a`");
     let words = format!("{brackets} sourdough");
     assert_eq!(names(&home.ok(&["search", words.as_str()])), ["bread.txt"]);
     let endless = home.run(&["search", "x".repeat(20_000).as_str()]);

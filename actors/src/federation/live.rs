@@ -9,7 +9,7 @@ use cid::Cid;
 use plumb_core::identity::{NodeId, Signed};
 use plumb_core::measure::Timestamp;
 use plumb_core::trust::{Capability, Certificate, Place};
-use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RequestToken};
+use plumb_federation::driver::{GossipId, NetworkEvent, Protocol, RefusalReason, RequestToken};
 use plumb_federation::protocol::log_sync::GossipVerdict;
 use plumb_federation::protocol::{
     Admission, Delivery, LogSync, Witnessing, admission, delivery, has_passed, log_sync, witnessing,
@@ -245,7 +245,8 @@ impl Live {
                 }
             }
             NetworkEvent::Refused { node, reason } => {
-                if self.remarks.note(node, remarks::code_of_refusal(&reason), reason) {
+                let is_passing = reason == RefusalReason::NotAdmittedInTime;
+                if self.remarks.note(node, remarks::code_of_refusal(&reason), reason, is_passing) {
                     tracing::warn!(peer = %node, %reason, "refused");
                 }
             }
@@ -425,12 +426,9 @@ impl Live {
     fn close(&mut self, peer: NodeId, reason: &admission::CloseReason, was_admitted: bool, me: &Addr<Federation>) {
         // A hello that broke off says nothing of who it was with: its address is tried again, and what was found out about
         // the peer before stays said. A refusal waits for an operator.
-        let is_passing = matches!(
-            reason,
-            admission::CloseReason::Failed(_) | admission::CloseReason::Timeout | admission::CloseReason::Full
-        );
+        let is_passing = remarks::is_passing(reason);
         let stays_said = is_passing && self.remarks.knows(&peer);
-        if !stays_said && self.remarks.note(peer, &remarks::code_of(reason), reason) {
+        if !stays_said && self.remarks.note(peer, &remarks::code_of(reason), reason, is_passing) {
             tracing::info!(%peer, %reason, "closed");
         }
         if matches!(reason, admission::CloseReason::Untrusted(_)) && !was_admitted {
@@ -523,7 +521,7 @@ impl Live {
                     tracing::warn!(%peer, %fault, "the peer is disconnected");
                     let event = self.premises.event("federation", "peer.fault", peer, "disconnected", fault);
                     self.write(Change::new(event));
-                    self.remarks.note(peer, "fault", fault);
+                    self.remarks.note(peer, "fault", fault, false);
                     actix::spawn(async move { network.penalise(peer).await });
                 }
                 log_sync::Action::OwnLogBehind { checkpoint } => {

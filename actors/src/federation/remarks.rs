@@ -16,6 +16,8 @@ pub(super) struct Remark {
     pub text: String,
     /// How often it was the same.
     pub times: u64,
+    /// Whether it is of an exchange that broke off, which says nothing of the peer.
+    pub is_passing: bool,
 }
 
 /// The last remark on each peer.
@@ -25,17 +27,18 @@ pub(super) struct Remarks(BTreeMap<NodeId, Remark>);
 impl Remarks {
     /// Keeps a remark. Whether it is worth a line in the log: the first time, and then ever more rarely, so that a peer
     /// that comes again and again does not fill the disk.
-    pub fn note(&mut self, peer: NodeId, code: &str, text: impl Display) -> bool {
+    pub fn note(&mut self, peer: NodeId, code: &str, text: impl Display, is_passing: bool) -> bool {
         // As many as there are peers at most: a stranger that comes under ever new keys fills no memory.
         if PEERS_MAX <= self.0.len() && !self.0.contains_key(&peer) {
             return false;
         }
-        let fresh = Remark { code: code.to_string(), text: text.to_string(), times: 0 };
+        let fresh = Remark { code: code.to_string(), text: text.to_string(), times: 0, is_passing };
         let remark = self.0.entry(peer).or_insert_with(|| fresh.clone());
         if remark.code != fresh.code {
             *remark = fresh;
         } else {
             remark.text = fresh.text;
+            remark.is_passing = is_passing;
         }
         remark.times = remark.times.saturating_add(1);
         remark.times.is_power_of_two()
@@ -74,6 +77,11 @@ pub(super) fn code_of(reason: &CloseReason) -> String {
     reason.code().unwrap_or(otherwise).to_string()
 }
 
+/// Whether admission closed a connection because the exchange broke off, or for want of room. A refusal waits for an operator.
+pub(super) fn is_passing(reason: &CloseReason) -> bool {
+    matches!(reason, CloseReason::Failed(_) | CloseReason::Timeout | CloseReason::Full)
+}
+
 /// The word for why the driver closed one.
 pub(super) fn code_of_refusal(reason: &RefusalReason) -> &'static str {
     match reason {
@@ -94,14 +102,14 @@ mod tests {
             plumb_core::identity::SecretKey::from_seed(seed).public()
         };
         let mut remarks = Remarks::default();
-        let lines = (0..1000).filter(|_| remarks.note(peer(0), "timed_out", "it was silent")).count();
+        let lines = (0..1000).filter(|_| remarks.note(peer(0), "timed_out", "it was silent", true)).count();
         assert_eq!(lines, 10);
-        assert!(remarks.note(peer(0), "unknown_root", "another reason is news"));
+        assert!(remarks.note(peer(0), "unknown_root", "another", false), "another reason is news");
         for n in 1..PEERS_MAX as u32 + 10 {
-            remarks.note(peer(n), "full", "");
+            remarks.note(peer(n), "full", "", true);
         }
         assert_eq!(remarks.all().len(), PEERS_MAX);
         remarks.forget(&peer(0));
-        assert!(remarks.note(peer(0), "unknown_root", ""));
+        assert!(remarks.note(peer(0), "unknown_root", "", false));
     }
 }

@@ -29,8 +29,12 @@ fn a_document_goes_in_and_an_answer_comes_out() {
     assert_eq!(unknown["answer"]["abstained"], true);
     let found = place.json(&["search", "suction pressure", "--k", "1", "--explain"], 0);
     assert_eq!(found["hits"].as_array().unwrap().len(), 1);
-    // By words alone as long as the vectors are not made, and by both from then on.
-    assert!(found["hits"][0]["explain"]["method"].as_str().unwrap().starts_with("BM25"), "{found}");
+    let method = |found: &serde_json::Value| found["hits"][0]["explain"]["method"].as_str().unwrap().to_string();
+    // By words alone as long as the vectors are not made, which takes a while.
+    assert!(method(&found) == "BM25" || method(&found).starts_with("BM25, blended with the vectors of "), "{found}");
+    place.json(&["model", "status", "--wait"], 0);
+    let found = place.json(&["search", "suction pressure", "--explain"], 0);
+    assert!(method(&found).starts_with("BM25, blended with the vectors of plumb-model-1/paraphrase-minilm-l3-v2/"));
     assert_eq!(place.json(&["sources", "pump.md"], 0)[0]["state"], "active");
     let jobs = place.json(&["jobs", "list"], 0);
     assert_eq!(jobs.as_array().unwrap().len(), 2);

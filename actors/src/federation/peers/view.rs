@@ -140,15 +140,30 @@ fn add_network(views: &mut Views, status: &NetworkStatus, known: &Known) -> Vec<
     unanswered
 }
 
-/// What was remarked says more than what its addresses say, unless it is connected and well.
+/// What was remarked says more than what its addresses say, unless it is connected and well. But that an exchange broke
+/// off is no reason why a peer is away now: it is told beside the reason.
 fn add_remarks(views: &mut Views, status: &NetworkStatus, remarks: BTreeMap<NodeId, Remark>) {
     for (node, remark) in remarks {
         let view = views.entry(node).or_insert_with(|| unknown(&node));
         let is_decided = view.admitted || status.blocked.contains(&node) || view.score == 0;
-        if !is_decided {
+        if is_decided {
+            continue;
+        }
+        if remark.is_passing && is_gone(view) {
+            let why = view.detail.take().unwrap_or_default();
+            view.detail = Some(format!("{why}; before that, {}", remark.text));
+        } else {
             refuse(view, &remark.code, remark.text);
         }
     }
+}
+
+/// Whether a peer is simply not there: nothing answered at any of its addresses when they were last tried, or it is known
+/// and comes by itself.
+fn is_gone(view: &PeerView) -> bool {
+    let fails = |tried: &TriedView| tried.reason.as_deref().is_some_and(|reason| reason != "dropped");
+    let is_known = view.organisation.is_some();
+    !view.connected && if view.tried.is_empty() { is_known } else { view.tried.iter().all(fails) }
 }
 
 fn refuse(view: &mut PeerView, code: &str, text: String) {
@@ -212,5 +227,44 @@ fn unknown(node: &NodeId) -> PeerView {
         log_as_of: None,
         cosigned: 0,
         log_age_ms: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_core::identity::SecretKey;
+    use plumb_federation::driver::DialFailure;
+
+    /// What is said of a peer whose addresses fail so, with a remark on it.
+    fn said(failures: &[Option<DialFailure>], is_passing: bool) -> (String, Option<String>) {
+        let node = SecretKey::from_seed([7; 32]).public();
+        let addresses = failures.iter().zip(1u16..).map(|(failure, port)| AddressStatus {
+            addr: format!("/ip4/10.0.0.1/tcp/{port}").parse().unwrap(),
+            node: Some(node),
+            failures: 1,
+            last_failure: failure.clone(),
+            last_tried: None,
+            trying: Trying::Now,
+        });
+        let status = NetworkStatus { addresses: addresses.collect(), ..NetworkStatus::default() };
+        let mut views = Views::new();
+        add_network(&mut views, &status, &Known { admitted: BTreeMap::new(), remarks: BTreeMap::new() });
+        let remark = Remark { code: "hello_failed".into(), text: "no answer in time".into(), times: 1, is_passing };
+        add_remarks(&mut views, &status, BTreeMap::from([(node, remark)]));
+        let view = views.remove(&node).unwrap();
+        (view.state, view.reason)
+    }
+
+    #[test]
+    fn a_hello_that_broke_off_is_no_reason_why_nothing_answers_now() {
+        let away = |reason: &str| ("away".to_string(), Some(reason.to_string()));
+        let refused = ("refused".to_string(), Some("hello_failed".to_string()));
+        let (gone, dropped) = (Some(DialFailure::TimedOut), Some(DialFailure::Dropped));
+        assert_eq!(said(&[Some(DialFailure::NoRoute), gone.clone()], true), away("timed_out"));
+        assert_eq!(said(&[dropped, gone.clone()], true), refused, "one address is answered");
+        assert_eq!(said(&[None, gone.clone()], true), refused, "one address is not done");
+        assert_eq!(said(&[], true), refused, "a stranger, of whom nothing else is known");
+        assert_eq!(said(&[gone], false), refused, "a refusal waits for an operator");
     }
 }
