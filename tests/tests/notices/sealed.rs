@@ -127,8 +127,14 @@ fn a_sealed_notice_that_comes_before_the_evidence_keeps_it_out_until_it_is_reins
     let notice = retract(home, "aldrin.md", "retraction", &["--note", NOTE]);
     await_state(home, &notice, &did(&circle.mate), "acknowledged");
     circle.await_outsider();
-    // It follows the log through the outsider, and knows no notice.
-    let mut late = RunningNode::start(&circle.late, &[&circle.outsider]);
+    // It follows the log through the outsider, and knows no notice. Nodes of one organisation find each other, and would
+    // tell it.
+    let mut late = RunningNode::start(&circle.late, &[]);
+    let newcomer = did(&late);
+    for other in [home, &circle.mate.home] {
+        other.ok(&["peers", "block", &newcomer]);
+    }
+    assert!(late.restart(&[&circle.outsider]).success());
     until("the newcomer holds the log", NOTICE_TIME, || circle.held_by(&late.home) == circle.size());
     assert_eq!(late.home.ok(&["notices", "list"]), Value::Array(vec![]));
 
@@ -147,6 +153,7 @@ fn a_sealed_notice_that_comes_before_the_evidence_keeps_it_out_until_it_is_reins
     assert!(!found(&late.home, ABOUT, "aldrin").is_empty());
 
     // When it meets the publisher, it is told what it may have missed, and confirms.
+    home.ok(&["peers", "unblock", &newcomer]);
     assert!(late.restart(&[&circle.publisher]).success());
     for notice in [&notice, &lifted] {
         await_state(home, notice, &did(&late), "acknowledged");
