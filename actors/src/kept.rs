@@ -47,7 +47,9 @@ pub(crate) use sealed::{
     SealedAt, forget_lock, is_held, laid_up, lay_up, left_sealed, opens, own_sealed, put_held, put_own_sealed,
     sealed_at, take_down,
 };
-pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use sources::{
+    SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address, sources_of_raw, vacate,
+};
 pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
 pub(crate) use teachings::{
     Offered, Received, Sent, Standing, n_waiting, offered_teachings, put_offered, put_received, put_sent,

@@ -172,6 +172,8 @@ pub enum UnitState {
         /// The newer source record.
         by: Cid,
     },
+    /// Its source was removed from this node. What remains of it is who may know of it.
+    Removed,
 }
 
 /// One chunk as this node knows it. A promoted copy will be a unit of its own; an original is named by its chunk.

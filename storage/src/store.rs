@@ -129,6 +129,13 @@ impl Store {
         })
     }
 
+    /// Whoever noted that they need a block.
+    pub fn holders(&self, cid: &Cid) -> impl Iterator<Item = Result<Vec<u8>, StorageError>> + '_ {
+        let prefix = cid.to_bytes();
+        let n = prefix.len();
+        self.rows(Keyspace::Holds, &prefix).map(move |row| Ok(row?.0[n..].to_vec()))
+    }
+
     /// What the store says of itself.
     pub fn counters(&self) -> Result<StoreCounters, StorageError> {
         let position = self.position();
