@@ -8,6 +8,7 @@ mod answers;
 mod blocked;
 mod confirmed;
 mod events;
+mod feedback;
 mod forks;
 mod graph;
 mod logs;
@@ -29,6 +30,7 @@ pub(crate) use answers::{
 pub(crate) use blocked::{blocked, put_blocked};
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
+pub(crate) use feedback::{feedback, forget_feedback, put_feedback};
 pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
 pub(crate) use graph::{
     delete_edge, delete_entity, delete_unit_link, edges, entities, entity, put_edge, put_entity, put_unit_link,

@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, did, entities, gravity, health, ingest, jobs, log, model, notices, peers, search,
-    sources, teachings, tokens, trust,
+    answers, audit, bundles, care, did, entities, feedback, gravity, health, ingest, jobs, log, model, notices, peers,
+    search, sources, teachings, tokens, trust,
 };
 
 /// The description.
@@ -26,7 +26,8 @@ use super::{
     paths(
         health::live, health::ready, health::show_metrics,
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
-        sources::list, sources::block,
+        sources::list, sources::remove, sources::block,
+        feedback::give, feedback::show, feedback::forget,
         search::search, search::context, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::draft, notices::publish_signed, notices::list, notices::show, notices::signed,
