@@ -165,6 +165,7 @@ impl Premises {
         let (change, known) = draft.into_change(event);
         plumb_storage::Records::commit(&self.store, change)?;
         *self.entities.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+        self.meaning.entities_changed();
         Ok(value)
     }
 
@@ -187,6 +188,7 @@ impl Premises {
         let _one_at_a_time = self.drafting.lock().unwrap_or_else(PoisonError::into_inner);
         let known = Arc::new(Known::read(&self.store)?);
         *self.entities.write().unwrap_or_else(PoisonError::into_inner) = known;
+        self.meaning.entities_changed();
         Ok(())
     }
 

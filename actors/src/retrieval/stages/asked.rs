@@ -44,8 +44,11 @@ impl Asked {
         let mut timings = Timings::default();
         let model = learned_for(premises, caller)?;
         let known = premises.entities();
-        let intent = timed(&mut timings, Stage::Intent, || detect(query, None));
-        let entities = timed(&mut timings, Stage::Entities, || known.aliases.resolve(query, &[]));
+        let (intent, similar) = timed(&mut timings, Stage::Intent, || {
+            let bearings = premises.meaning.bearings(query);
+            (detect(query, bearings.nearness.as_ref()), bearings.similar)
+        });
+        let entities = timed(&mut timings, Stage::Entities, || known.aliases.resolve(query, &similar));
         let asked = timed(&mut timings, Stage::Weights, || {
             let near: Vec<EntityId> =
                 std::iter::once(caller.person.clone()).chain(entities.iter().map(|r| r.entity.clone())).collect();
