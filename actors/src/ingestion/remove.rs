@@ -68,7 +68,7 @@ pub(super) fn remove(premises: &Premises, ask: &RemoveSource) -> Result<RemovedV
             change.put_unit(&unit);
         }
     }
-    kept::vacate(&mut change, &row);
+    kept::vacate(&premises.store, &mut change, &row)?;
     let texts = match texts_of(premises, &row, &[]) {
         Ok(texts) => texts,
         // What is damaged can be removed; there is nothing left of it to recognise.

@@ -368,7 +368,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             Outcome::Renamed(old) => {
-                kept::vacate(change, old);
+                kept::vacate(&self.premises.store, change, old)?;
                 kept::put_source(change, &SourceRow { address: row.address.clone(), ..old.clone() });
                 return Ok(());
             }

@@ -122,9 +122,13 @@ pub(crate) fn put_source(change: &mut Change, row: &SourceRow) {
 }
 
 /// Makes a source no longer the one at its address, nor one of the list. Its row stays.
-pub(crate) fn vacate(change: &mut Change, row: &SourceRow) {
-    change.delete(Keyspace::Sources, &by_address(&row.scope, &row.address));
+pub(crate) fn vacate(store: &Store, change: &mut Change, row: &SourceRow) -> Result<(), StorageError> {
+    // An older version lies at the address of the current one, which stays.
+    if current_of(store, &row.scope, &row.address)?.is_some_and(|current| current.record == row.record) {
+        change.delete(Keyspace::Sources, &by_address(&row.scope, &row.address));
+    }
     change.delete(Keyspace::Sources, &in_order(&row.address, &row.record));
+    Ok(())
 }
 
 /// The sources of these raw bytes.
