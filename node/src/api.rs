@@ -9,6 +9,7 @@ pub mod did;
 pub mod docs;
 pub mod entities;
 pub mod envelope;
+pub mod eval;
 pub mod feedback;
 pub mod gravity;
 pub mod health;
@@ -67,6 +68,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(audit::routes)
         .configure(log::routes)
         .configure(feedback::routes)
+        .configure(eval::routes)
         .configure(gravity::routes)
         .configure(entities::routes)
         .configure(tokens::routes)

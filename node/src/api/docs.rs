@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, did, entities, feedback, gravity, health, ingest, jobs, log, model, notices, peers,
-    search, sources, teachings, tokens, trust,
+    answers, audit, bundles, care, did, entities, eval, feedback, gravity, health, ingest, jobs, log, model, notices,
+    peers, search, sources, teachings, tokens, trust,
 };
 
 /// The description.
@@ -28,6 +28,7 @@ use super::{
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
         sources::list, sources::remove, sources::block,
         feedback::give, feedback::show, feedback::forget,
+        eval::evaluate,
         search::search, search::context, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::draft, notices::publish_signed, notices::list, notices::show, notices::signed,
