@@ -93,7 +93,7 @@ fn find(premises: &Premises, ask: &RemoveSource) -> Result<SourceRow, NodeError>
     let requester = premises.requester(&ask.caller)?;
     for chunk in &row.chunks {
         let unit = unit(&premises.store, chunk)?;
-        if !unit.is_some_and(|unit| readable(&requester, &unit, premises.policy).is_ok()) {
+        if unit.is_none_or(|unit| readable(&requester, &unit, premises.policy).is_err()) {
             return Err(absent());
         }
     }
