@@ -59,7 +59,7 @@ fn main() {
     if is_wanted("embedded") {
         show("embedded: pocket-encoder", &Pocket::new(Settings::default()).unwrap(), &collections);
     }
-    for known in KNOWN.iter().filter(|known| is_wanted(known.name)) {
+    for known in KNOWN.iter().filter(|k| is_wanted(&format!("{}-{:?}", k.name, k.precision).to_lowercase())) {
         let Some(models) = brought(known) else { continue };
         let model = MiniLm::open(&models, known, Settings::default()).unwrap();
         show(&format!("{} {:?}", known.name, known.precision), &model, &collections);

@@ -1,5 +1,7 @@
 //! Searching what this node holds, for whoever asks: a person here, or a peer.
 
+use std::collections::BTreeSet;
+
 use cid::Cid;
 use plumb_core::boundary::{Access, Requester, Sensitivity, readable};
 use plumb_core::content::{Chunk, RawBlock, SourceRecord};
@@ -19,6 +21,10 @@ use crate::premises::Premises;
 /// How many of the best of either side are blended. Scores are spread between the best and the last of them, so this number
 /// is part of the ranking; it is that of the most results of a search.
 const BLEND_DEPTH: usize = 100;
+
+/// How many of the best by words are known when what only meaning found is given its score by words. What is not among
+/// them has next to nothing of the question.
+const SCORED_DEPTH: usize = 1000;
 
 /// A result of this node's own index.
 pub(crate) struct LocalHit {
@@ -79,7 +85,9 @@ pub(crate) fn blended_hits(
     asked: &Asked,
     k: usize,
 ) -> Result<Vec<LocalHit>, NodeError> {
-    let (lexical, _) = candidates(premises, requester, query, stats, BLEND_DEPTH)?;
+    let (scored, _) = candidates(premises, requester, query, stats, SCORED_DEPTH)?;
+    let (mut lexical, rest) =
+        (scored[..scored.len().min(BLEND_DEPTH)].to_vec(), scored.get(BLEND_DEPTH..).unwrap_or(&[]));
     let set = premises.readable_set(requester);
     let mut dense = Vec::new();
     for class in Sensitivity::ALL {
@@ -87,6 +95,17 @@ pub(crate) fn blended_hits(
     }
     dense.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     dense.truncate(BLEND_DEPTH);
+    // What only one side found has a score of the other too, and is not held to have none.
+    let by_meaning: BTreeSet<Cid> = dense.iter().map(|(chunk, _)| *chunk).collect();
+    let by_words: BTreeSet<Cid> = lexical.iter().map(|(chunk, _)| *chunk).collect();
+    lexical.extend(rest.iter().filter(|(chunk, _)| by_meaning.contains(chunk)));
+    let mut only_by_words = Vec::new();
+    for class in Sensitivity::ALL {
+        let chunks = by_words.difference(&by_meaning).copied();
+        only_by_words.extend(asked.model.index.dots(class, set.access(class), &asked.question, chunks)?);
+    }
+    only_by_words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    dense.extend(only_by_words);
     let blended = blend(&lexical, &dense, asked.mix(), usize::MAX);
     hits_of(premises, requester, query, stats, blended.into_iter().map(|b| (b.chunk, b.lexical, b.dense)), k)
 }
