@@ -1,0 +1,109 @@
+"""The figure: how search and ingest grow with the collection. Plain SVG that follows the reader's light or dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from report import VIEWS, percentile
+
+WIDTH, PANEL, TOP, LEFT, RIGHT = 640, 380, 150, 80, 20
+#: Okabe and Ito's colours, which most people can tell apart; the node's is the strongest.
+COLOURS = {
+    "node": "#0072b2", "stages": "#56b4e9", "plain": "#d55e00", "tantivy": "#e69f00", "fts5": "#009e73", "xapian": "#cc79a7",
+    "postgres": "#8a6d3b", "typesense": "#888888",
+}
+STYLE = """
+.page { fill: #ffffff } .ink { fill: #222222 } .axis { stroke: #555555; fill: none } .grid { stroke: #dddddd }
+@media (prefers-color-scheme: dark) {
+.page { fill: #14171a } .ink { fill: #dddddd } .axis { stroke: #999999 } .grid { stroke: #33383d } }
+"""
+
+Series = dict[str, list[tuple[float, float]]]
+
+
+def draw(results: dict[str, Any]) -> str:
+    """Two panels under one another: p95 of a search, and chunks a second."""
+    panels = [
+        ("Search, top ten: p95", "milliseconds (logarithmic)", collect(results, p95_ms)),
+        ("Ingest", "chunks a second (logarithmic)", collect(results, chunks_per_second)),
+    ]
+    titles = {name: engine["title"] for size in results["sizes"] for name, engine in size["engines"].items()}
+    height = PANEL * len(panels) + TOP - 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+        ' font-family="sans-serif" font-size="12">',
+        f"<style>{STYLE}</style>", '<rect width="100%" height="100%" class="page"/>', legend(titles),
+    ]
+    for place, (title, unit, series) in enumerate(panels):
+        parts.append(f'<g transform="translate(0 {TOP - 30 + place * PANEL})">{panel(title, unit, series, titles)}</g>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def p95_ms(name: str, engine: dict[str, Any]) -> float | None:
+    value = percentile(engine, 95)
+    return None if value is None or name == "live" else value * 1e3
+
+
+def chunks_per_second(name: str, engine: dict[str, Any]) -> float | None:
+    return None if name in VIEWS or "ingest" not in engine else engine["ingest"]["per_second"]
+
+
+def collect(results: dict[str, Any], value_of: Callable[[str, dict[str, Any]], float | None]) -> Series:
+    series: Series = {}
+    for size in results["sizes"]:
+        for name, engine in size["engines"].items():
+            if (value := value_of(name, engine)) is not None:
+                series.setdefault(name, []).append((size["chunks"], value))
+    return series
+
+
+def legend(titles: dict[str, str]) -> str:
+    parts = []
+    for place, (name, colour) in enumerate(pair for pair in COLOURS.items() if pair[0] in titles):
+        x, y = LEFT + place % 2 * 280, 24 + place // 2 * 20
+        width = 4 if name == "node" else 2
+        parts.append(f'<path d="M {x} {y - 4} h 24" stroke="{colour}" stroke-width="{width}"/>')
+        parts.append(f'<text x="{x + 32}" y="{y}" class="ink">{escape(titles[name])}</text>')
+    return "\n".join(parts)
+
+
+def panel(title: str, unit: str, series: Series, titles: dict[str, str]) -> str:
+    """One plot, logarithmic both ways."""
+    top, bottom, left, right = 40, PANEL - 60, LEFT, WIDTH - RIGHT
+    xs = sorted({x for points in series.values() for x, _ in points})
+    ys = [y for points in series.values() for _, y in points]
+    low, high = math.floor(math.log10(min(ys))), math.ceil(math.log10(max(ys)))
+    high = max(high, low + 1)
+    spread = max(math.log10(xs[-1] / xs[0]), 0.1)
+
+    def at_x(x: float) -> float:
+        return left + 20 + math.log10(x / xs[0]) / spread * (right - left - 40)
+
+    def at_y(y: float) -> float:
+        return bottom - (math.log10(y) - low) / (high - low) * (bottom - top)
+
+    parts = [f'<text x="{left}" y="22" font-size="15" class="ink">{escape(title)}</text>']
+    for power in range(low, high + 1):
+        y = at_y(10.0**power)
+        label = f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
+        parts.append(f'<path d="M {left} {y:.1f} H {right}" class="grid"/>')
+        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end" class="ink">{label}</text>')
+    for x in xs:
+        parts.append(f'<path d="M {at_x(x):.1f} {bottom} v 5" class="axis"/>')
+        parts.append(f'<text x="{at_x(x):.1f}" y="{bottom + 19}" text-anchor="middle" class="ink">{int(x):,}</text>')
+    parts.append(f'<path d="M {left} {top} V {bottom} H {right}" class="axis"/>')
+    middle = (top + bottom) / 2
+    parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 42}" text-anchor="middle" class="ink">chunks (logarithmic)</text>')
+    parts.append(f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle" class="ink">{escape(unit)}</text>')
+    for name, points in reversed(series.items()):
+        colour, width = COLOURS.get(name, "#000000"), 4 if name == "node" else 2
+        line = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in points)
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
+        for x, y in points:
+            shown = f"{titles[name]}: {y:,.2f} at {int(x):,} chunks"
+            circle = f'<circle cx="{at_x(x):.1f}" cy="{at_y(y):.1f}" r="{width + 1}" fill="{colour}">'
+            parts.append(f"{circle}<title>{escape(shown)}</title></circle>")
+    return "\n".join(parts)
