@@ -18,6 +18,8 @@ use tantivy::{Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 /// Documents that share an fsync, as in a node.
 const BATCH: usize = 256;
+/// How often a title counts, as in a node.
+const TITLE_WEIGHT: usize = 3;
 /// Memory of the one thread that writes the index.
 const HEAP: usize = 64 << 20;
 
@@ -55,7 +57,7 @@ impl Plain {
             for line in batch {
                 let record: Value = serde_json::from_str(line).expect("a document is JSON");
                 let field = |name: &str| record[name].as_str().unwrap_or_default();
-                let text = format!("{}\n{}", field("title"), field("text"));
+                let text = format!("{}\n", field("title")).repeat(TITLE_WEIGHT) + field("text");
                 rows.insert(field("id").as_bytes(), text.as_bytes());
                 let mut document = TantivyDocument::new();
                 document.add_text(self.body, text);

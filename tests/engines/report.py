@@ -71,9 +71,8 @@ def searches(size: dict[str, Any]) -> list[str]:
         found = engine["search"]
         same = "" if found["agreement"] is None else f"{found['agreement'] * 100:.0f} %"
         ratios = [times(times_as_long(engine, node, percent)) for percent in (50, 95)]
-        lines.append(row(
-            engine["title"], engine["way"], milliseconds(p50), ratios[0], milliseconds(p95), ratios[1], same, str(found["n_asked"]),
-        ))
+        shown = [milliseconds(p50), ratios[0], milliseconds(p95), ratios[1], same, str(found["n_asked"])]
+        lines.append(row(engine["title"], engine["way"], *shown))
     return lines
 
 
