@@ -97,6 +97,7 @@ def ingest(engine: Engine, parts: list[Path], n: int, seconds: float) -> dict[st
         f"{result['disk'] / 1e6:.0f} MB on disk, {peak.own / 1e6:.0f} MB of memory")
     if isinstance(engine, Node):
         # What each part of its home takes: its store, its index.
+        result["curve"] = engine.curve
         result["parts"] = {path.name: disk(path) for path in engine.home.iterdir() if path.is_dir()}
     return result
 
@@ -150,7 +151,7 @@ def measure(
             engine = ENGINES[name](work / f"{name}-{n}")
             started.callback(shutil.rmtree, engine.home, ignore_errors=True)
             started.callback(engine.stop)
-            results[name] = {"title": engine.title, "way": engine.way}
+            results[name] = {"title": engine.title, "way": engine.way, "remark": engine.remark}
             try:
                 results[name]["ingest"] = ingest(engine, parts, n, asked.ingest_seconds)
             except Failed as error:
@@ -160,17 +161,17 @@ def measure(
                 say(f"{engine.title} is left out at {n:,} chunks: {error}")
                 engine.stop()
                 continue
-            if results[name]["ingest"]["complete"]:
-                engines.append(engine)
-            else:
-                say(f"{engine.title} took in {results[name]['ingest']['chunks']:,} of {n:,} in time, and is not searched")
-            if isinstance(engine, Node) and engine in engines:
+            if not results[name]["ingest"]["complete"]:
+                # It is searched all the same; the tables say of how many.
+                results[name]["title"] += f" ({results[name]['ingest']['chunks']:,} chunks)"
+                say(f"{engine.title} took in {results[name]['ingest']['chunks']:,} of {n:,} in time")
+            engines.append(engine)
+            if isinstance(engine, Node):
                 for view in views(engine):
-                    results[view.name] = {"title": view.title, "way": view.way}
+                    results[view.name] = {"title": view.title, "way": view.way, "remark": view.remark}
                     engines.append(view)
-        if any(isinstance(engine, Node) for engine in engines):
-            for name, result in search(engines, questions, asked).items():
-                results[name]["search"] = result
+        for name, result in search(engines, questions, asked).items():
+            results[name]["search"] = result
         for engine in engines:
             if engine.name in asked.names:
                 resident, own = memory(engine.pid())

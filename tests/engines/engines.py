@@ -24,12 +24,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import documents
-from processes import Failed, Slow, run, stop, wait_for
+from processes import Failed, Slow, memory, run, stop, wait_for
 
 ROOM = Path(__file__).resolve().parent
 WORKSPACE = ROOM.parent.parent
 START_SECONDS = 60
 REQUEST_SECONDS = 120
+#: How often a long ingest is looked at.
+LOOK_SECONDS = 15
 #: The server refuses root, so root runs it as somebody else.
 NOBODY = "nobody"
 #: Debian's packages belong to Debian's Python.
@@ -251,6 +253,7 @@ class Node(Engine):
         return json.loads(run(command, seconds, env=self.environment, cwd=self.home.parent))
 
     def start(self) -> None:
+        self.curve: list[dict[str, float]] = []
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PLUMB_")}
         self.environment = {**clean, "PLUMB_ROOT_PASSPHRASE": "a passphrase for a benchmark"}
         self.plumb("init", "--org", "Bench", "--department", "bench", "--person", "person-bench")
@@ -270,10 +273,14 @@ class Node(Engine):
     def ingest(self, parts: list[Path], deadline: float) -> int:
         command: list[str | Path] = [self.binary, "ingest", *parts, "--home", self.home, "--json"]
         with (self.home.with_suffix(".ingest")).open("w+") as output:
+            begun = time.monotonic()
             ingest = subprocess.Popen(command, env=self.environment, cwd=self.home.parent, stdout=output)
-            try:
-                ingest.wait(deadline - time.monotonic())
-            except subprocess.TimeoutExpired:
+            while ingest.poll() is None and time.monotonic() < deadline:
+                try:
+                    ingest.wait(min(LOOK_SECONDS, max(deadline - time.monotonic(), 0)))
+                except subprocess.TimeoutExpired:
+                    self.look(time.monotonic() - begun)
+            if ingest.poll() is None:
                 stop(ingest, signal.SIGINT)  # The job is cancelled; what it took in stays.
             output.seek(0)
             job = json.load(output)
@@ -284,6 +291,14 @@ class Node(Engine):
         if job["state"] not in ("done", "cancelled"):
             raise Failed(f"the node's job ended as {job['state']}: {job['error']}")
         return job["chunks"]
+
+    def look(self, seconds: float) -> None:
+        """Notes how far an ingest is: it may slow down as the collection grows."""
+        assert self.connection
+        _, jobs = self.connection.timed("GET", "/v1/jobs?limit=1")
+        _, own = memory(self.pid())
+        self.curve.append({"seconds": round(seconds, 1), "chunks": jobs[0]["chunks"], "memory": own})
+        print(f"node: {jobs[0]['chunks']:,} chunks after {seconds:.0f} s, {own / 1e6:.0f} MB", file=sys.stderr, flush=True)
 
     def search(self, words: list[str], k: int) -> Timed:
         # Whoever asks no peer is answered by the stages; a question to the best 0 peers is the search alone.

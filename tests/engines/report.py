@@ -53,6 +53,8 @@ def markdown(results: dict[str, Any]) -> str:
     ]
     for size in results["sizes"]:
         lines += ["", f"### {size['chunks']:,} chunks", "", *searches(size), "", *ingests(size)]
+    engines = results["sizes"][0]["engines"].values()
+    lines += ["", *(f"- {engine['title']}: {engine['remark']}." for engine in engines if "remark" in engine)]
     if results["left_out"]:
         lines += ["", *(f"Left out: {name}. {reason}" for name, reason in results["left_out"].items())]
     return "\n".join(lines)
@@ -89,17 +91,16 @@ def ingests(size: dict[str, Any]) -> list[str]:
             lines.append(row(engine["title"], "failed: " + engine["failed"].splitlines()[0][:200], *[""] * 6))
             continue
         took = engine["ingest"]
-        own, resident = ("peak_own", "own"), ("peak_resident", "resident")
         lines.append(row(
-            engine["title"] + ("" if took["complete"] else f" ({took['chunks']:,} in {took['seconds']:.0f} s)"),
+            engine["title"] + ("" if took["complete"] else f" in {took['seconds']:.0f} s"),
             f"{took['per_second']:,.0f}", times(took["per_second"] / ours["per_second"]),
-            f"{took['disk'] / MEGA:,.0f} MB", times(ours["disk"] / took["disk"]) if took["complete"] else "",
-            f"{peak(engine, *own) / MEGA:,.0f} MB", times(peak(engines["node"], *own) / peak(engine, *own)),
-            f"{peak(engine, *resident) / MEGA:,.0f} MB",
+            f"{took['disk'] / MEGA:,.0f} MB", times(ours["disk"] / ours["chunks"] / took["disk"] * took["chunks"]),
+            f"{memory_at_most(engine) / MEGA:,.0f} MB", times(memory_at_most(engines["node"]) / memory_at_most(engine)),
+            f"{memory_at_most(engine, 'resident') / MEGA:,.0f} MB",
         ))
     return lines
 
 
-def peak(engine: dict[str, Any], while_ingesting: str, afterwards: str) -> int:
-    """The most memory, of the ingest and of the searches."""
-    return max(engine["ingest"][while_ingesting], engine.get("memory_after", {}).get(afterwards, 0))
+def memory_at_most(engine: dict[str, Any], kind: str = "own") -> int:
+    """The most memory, of the ingest and of the searches: `own`, or `resident` with mapped files."""
+    return max(engine["ingest"][f"peak_{kind}"], engine.get("memory_after", {}).get(kind, 0))
