@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import pwd
+import select
 import selectors
 import shutil
 import signal
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import documents
-from processes import Failed, Slow, memory, run, stop, wait_for
+from processes import Failed, Slow, end_of, memory, run, stop, wait_for
 
 ROOM = Path(__file__).resolve().parent
 WORKSPACE = ROOM.parent.parent
@@ -85,13 +86,21 @@ class Engine(ABC):
 
 
 class Connection:
-    """HTTP to one address over one connection that stays open, with JSON on both sides."""
+    """HTTP to one address over one connection that stays open, with JSON on both sides. A server closes it when it was
+    idle for some seconds, as while others were asked; then it is opened again, before the clock starts."""
 
     def __init__(self, address: str, headers: dict[str, str]) -> None:
         self.connection = http.client.HTTPConnection(address, timeout=REQUEST_SECONDS)
         self.headers = {"Content-Type": "application/json", **headers}
 
+    def open(self) -> None:
+        if self.connection.sock and select.select([self.connection.sock], [], [], 0)[0]:
+            self.connection.close()  # Nothing is due from the server, so what there is to read is its end.
+        if not self.connection.sock:
+            self.connection.connect()
+
     def send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        self.open()
         self.connection.request(method, path, body, self.headers)
         response = self.connection.getresponse()
         data = response.read()
@@ -100,6 +109,7 @@ class Connection:
         return data
 
     def timed(self, method: str, path: str, body: object = None) -> tuple[float, Any]:
+        self.open()
         begun = time.perf_counter()
         data = self.send(method, path, None if body is None else json.dumps(body).encode())
         answer = json.loads(data)
@@ -134,7 +144,7 @@ class Library(Engine):
                 raise Slow(f"{self.title} did not answer within {seconds:.0f} s")
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"{self.title} ended: {self.log.read_text()[-2000:].strip()}")
+            raise Failed(f"{self.title} ended; {end_of(self.log)}")
         return json.loads(line)
 
     def order(self, order: dict[str, Any], seconds: float = REQUEST_SECONDS) -> dict[str, Any]:
@@ -275,15 +285,20 @@ class Node(Engine):
         with (self.home.with_suffix(".ingest")).open("w+") as output:
             begun = time.monotonic()
             ingest = subprocess.Popen(command, env=self.environment, cwd=self.home.parent, stdout=output)
-            while ingest.poll() is None and time.monotonic() < deadline:
-                try:
-                    ingest.wait(min(LOOK_SECONDS, max(deadline - time.monotonic(), 0)))
-                except subprocess.TimeoutExpired:
-                    self.look(time.monotonic() - begun)
-            if ingest.poll() is None:
+            try:
+                while ingest.poll() is None and time.monotonic() < deadline:
+                    try:
+                        ingest.wait(min(LOOK_SECONDS, max(deadline - time.monotonic(), 0)))
+                    except subprocess.TimeoutExpired:
+                        self.look(time.monotonic() - begun)
+            finally:
                 stop(ingest, signal.SIGINT)  # The job is cancelled; what it took in stays.
             output.seek(0)
-            job = json.load(output)
+            said = output.read()
+        if not said:
+            log = self.home.with_suffix(".log")
+            raise Failed(f"the node did not say what came of the ingest; it ended with {self.ended()}, and {end_of(log)}")
+        job = json.loads(said)
         for kind in ("parked", "refused", "raised"):
             if job[kind]:
                 note = job[kind][0]
@@ -292,10 +307,22 @@ class Node(Engine):
             raise Failed(f"the node's job ended as {job['state']}: {job['error']}")
         return job["chunks"]
 
+    def ended(self) -> int | None:
+        """The exit code of the process, negative for a signal; `None` while it lives."""
+        assert self.process
+        try:
+            return self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            return None
+
     def look(self, seconds: float) -> None:
         """Notes how far an ingest is: it may slow down as the collection grows."""
         assert self.connection
-        _, jobs = self.connection.timed("GET", "/v1/jobs?limit=1")
+        try:
+            _, jobs = self.connection.timed("GET", "/v1/jobs?limit=1")
+        except (OSError, http.client.HTTPException) as error:
+            log = self.home.with_suffix(".log")
+            raise Failed(f"the node does not answer ({error}); it ended with {self.ended()}, and {end_of(log)}") from error
         _, own = memory(self.pid())
         self.curve.append({"seconds": round(seconds, 1), "chunks": jobs[0]["chunks"], "memory": own})
         print(f"node: {jobs[0]['chunks']:,} chunks after {seconds:.0f} s, {own / 1e6:.0f} MB", file=sys.stderr, flush=True)

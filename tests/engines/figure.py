@@ -106,13 +106,14 @@ def panel(title: str, unit: str, series: Series, titles: dict[str, str], sizes: 
         label = f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
         parts.append(f'<path d="M {left} {y:.1f} H {right}" class="grid"/>')
         parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end" class="ink">{label}</text>')
-    for x in sizes:
-        parts.append(f'<path d="M {at_x(x):.1f} {bottom} v 5" class="axis"/>')
-        parts.append(f'<text x="{at_x(x):.1f}" y="{bottom + 19}" text-anchor="middle" class="ink">{int(x):,}</text>')
+    for size in sizes:
+        parts.append(f'<path d="M {at_x(size):.1f} {bottom} v 5" class="axis"/>')
+        parts.append(f'<text x="{at_x(size):.1f}" y="{bottom + 19}" text-anchor="middle" class="ink">{size:,}</text>')
     parts.append(f'<path d="M {left} {top} V {bottom} H {right}" class="axis"/>')
     middle = (top + bottom) / 2
-    parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 42}" text-anchor="middle" class="ink">chunks (logarithmic)</text>')
-    parts.append(f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle" class="ink">{escape(unit)} (logarithmic)</text>')
+    centred = 'text-anchor="middle" class="ink"'
+    parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 42}" {centred}>chunks (logarithmic)</text>')
+    parts.append(f'<text transform="translate(16 {middle}) rotate(-90)" {centred}>{escape(unit)} (logarithmic)</text>')
     for name, points in reversed(series.items()):
         colour, width = COLOURS.get(name, "#000000"), 4 if name == "node" else 2
         line = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in points)

@@ -120,5 +120,10 @@ def wait_for(what: str, seconds: float, ready: Callable[[], Any], process: subpr
         if process.poll() is not None:
             break
         time.sleep(0.05)
-    tail = log.read_text(errors="replace")[-2000:] if log.exists() else ""
-    raise Failed(f"{what} did not become ready within {seconds:.0f} s; the end of its log:\n{tail}")
+    raise Failed(f"{what} did not become ready within {seconds:.0f} s; {end_of(log)}")
+
+
+def end_of(log: Path) -> str:
+    """The end of a log, for whoever has to find out what went wrong."""
+    text = log.read_text(errors="replace").strip() if log.exists() else ""
+    return f"the end of its log:\n{text[-2000:]}" if text else "its log is empty"
