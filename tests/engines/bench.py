@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import sys
@@ -60,7 +61,9 @@ def arguments() -> argparse.Namespace:
     flag("--plumb", type=Path, default=Node.binary, metavar="FILE", help="the node's program, instead of building it")
     asked = parser.parse_args()
     try:
-        asked.sizes = sorted({int(size) for size in asked.chunks.replace("_", "").split(",")})
+        if not re.fullmatch(r"[1-9][0-9_]*(,[1-9][0-9_]*)*", asked.chunks):
+            raise ValueError("numbers with commas between are wanted, such as 10000,100_000")
+        asked.sizes = sorted({int(size) for size in asked.chunks.split(",")})
         asked.part_size = documents.part_size_of(asked.sizes)
     except ValueError as error:
         parser.error(f"--chunks {asked.chunks}: {error}")
@@ -107,6 +110,7 @@ def search(engines: list[Engine], questions: list[list[str]], asked: argparse.Na
     share = asked.search_seconds / (asked.rounds + 1)
     times: dict[str, dict[str, float]] = {engine.name: {} for engine in engines}
     found: dict[str, dict[int, list[str]]] = {engine.name: {} for engine in engines}
+    broken: dict[str, str] = {}
     for turn in range(asked.rounds + 1):
         spent = dict.fromkeys(times, 0.0)
         for start in range(0, len(questions), TURN):
@@ -114,9 +118,14 @@ def search(engines: list[Engine], questions: list[list[str]], asked: argparse.Na
             for place in range(len(engines)):
                 engine = engines[(place + shift) % len(engines)]
                 for n, words in list(enumerate(questions))[start : start + TURN]:
-                    if spent[engine.name] >= share:
+                    if spent[engine.name] >= share or engine.name in broken:
                         break
-                    timed = engine.search(words, asked.top)
+                    try:
+                        timed = engine.search(words, asked.top)
+                    except Exception as error:  # Whatever goes wrong in one engine, the others are measured.
+                        broken[engine.name] = why(error)
+                        say(f"{engine.title} is asked no more: {broken[engine.name]}")
+                        break
                     spent[engine.name] += timed.seconds
                     found[engine.name][n] = timed.ids
                     if turn > 0:
@@ -128,9 +137,15 @@ def search(engines: list[Engine], questions: list[list[str]], asked: argparse.Na
             "times": times[engine.name],
             "agreement": agreement(found[engine.name], found["node"]),
             "n_asked": len(times[engine.name]),
+            "failed": broken.get(engine.name),
         }
         for engine in engines
     }
+
+
+def why(error: Exception) -> str:
+    """What went wrong, in words."""
+    return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
 def agreement(these: dict[int, list[str]], those: dict[int, list[str]]) -> float | None:
@@ -154,11 +169,11 @@ def measure(
             results[name] = {"title": engine.title, "way": engine.way, "remark": engine.remark}
             try:
                 results[name]["ingest"] = ingest(engine, parts, n, asked.ingest_seconds)
-            except Failed as error:
+            except Exception as error:  # Whatever goes wrong in one engine, the others are measured.
                 if isinstance(engine, Node):
                     raise
-                results[name]["failed"] = str(error)
-                say(f"{engine.title} is left out at {n:,} chunks: {error}")
+                results[name]["failed"] = why(error)
+                say(f"{engine.title} is left out at {n:,} chunks: {why(error)}")
                 engine.stop()
                 continue
             if not results[name]["ingest"]["complete"]:
@@ -173,7 +188,8 @@ def measure(
         for name, result in search(engines, questions, asked).items():
             results[name]["search"] = result
         for engine in engines:
-            if engine.name in asked.names:
+            # One that died has nothing left to look at.
+            if engine.name in asked.names and not results[engine.name]["search"]["failed"]:
                 resident, own = memory(engine.pid())
                 results[engine.name]["memory_after"] = {"resident": resident, "own": own}
     return {"chunks": n, "engines": results}
@@ -186,6 +202,9 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
     for name, reason in missing.items():
         say(f"{ENGINES[name].title} is left out. {reason}")
     asked.names = [name for name in asked.names if name not in missing]
+    for file in (asked.save, asked.plot):
+        if file and not file.absolute().parent.is_dir():
+            raise Failed(f"{file} cannot be written: there is no folder {file.parent}")
     work = Path(tempfile.mkdtemp(prefix="plumb-engines-", dir=asked.work))
     work.chmod(0o711)  # A server that refuses root runs as somebody else, and must reach its folder.
     try:
@@ -197,14 +216,25 @@ def run(asked: argparse.Namespace) -> dict[str, Any]:
         say(f"writing {n_max:,} chunks of {documents.CHUNK_WORDS} words, seed {asked.seed}")
         texts, words = documents.write(work / "documents", n_max, asked.part_size, asked.seed)
         questions = documents.questions(texts.parts[0], words, asked.questions, asked.seed)
-        return {
+        results = {
             "machine": machine(), "seed": asked.seed, "chunk_words": documents.CHUNK_WORDS,
             "chunk_bytes": texts.n_bytes // n_max, "questions": asked.questions, "rounds": asked.rounds, "top": asked.top,
-            "left_out": missing, "sizes": [measure(n, work, texts, questions, asked) for n in asked.sizes],
+            "left_out": missing, "sizes": [],
         }
+        for n in asked.sizes:
+            results["sizes"].append(measure(n, work, texts, questions, asked))
+            save(results, asked)  # What was measured is not lost with what comes after it.
+        return results
     finally:
         if not asked.keep:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def save(results: dict[str, Any], asked: argparse.Namespace) -> None:
+    if asked.save:
+        asked.save.write_text(json.dumps(results, indent=1) + "\n")
+    if asked.plot:
+        asked.plot.write_text(figure.draw(results))
 
 
 def merged(files: list[Path]) -> dict[str, Any]:
@@ -224,10 +254,8 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    if asked.save:
-        asked.save.write_text(json.dumps(results, indent=1) + "\n")
-    if asked.plot:
-        asked.plot.write_text(figure.draw(results))
+    if asked.saved:
+        save(results, asked)
     print(json.dumps(results) if asked.json else report.markdown(results))
     return 0
 

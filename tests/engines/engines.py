@@ -31,6 +31,8 @@ ROOM = Path(__file__).resolve().parent
 WORKSPACE = ROOM.parent.parent
 START_SECONDS = 60
 REQUEST_SECONDS = 120
+#: For the last step of an ingest, after which everything is found: a commit, or the making of an index.
+INDEX_SECONDS = 900
 #: How often a long ingest is looked at.
 LOOK_SECONDS = 15
 #: The server refuses root, so root runs it as somebody else.
@@ -160,7 +162,7 @@ class Library(Engine):
                 break
             self.order({"do": "ingest", "part": str(part)}, deadline - time.monotonic() + REQUEST_SECONDS)
             n_parts += 1
-        self.order({"do": "finish"}, 600)
+        self.order({"do": "finish"}, INDEX_SECONDS)
         return n_parts
 
     def search(self, words: list[str], k: int) -> Timed:
@@ -291,8 +293,11 @@ class Node(Engine):
                         ingest.wait(min(LOOK_SECONDS, max(deadline - time.monotonic(), 0)))
                     except subprocess.TimeoutExpired:
                         self.look(time.monotonic() - begun)
+                if ingest.poll() is None:
+                    ingest.send_signal(signal.SIGINT)  # The job is cancelled; what it took in stays, and is looked for.
+                    ingest.wait(INDEX_SECONDS)
             finally:
-                stop(ingest, signal.SIGINT)  # The job is cancelled; what it took in stays.
+                stop(ingest)
             output.seek(0)
             said = output.read()
         if not said:
@@ -480,6 +485,7 @@ class Postgres(Engine):
                 for row in documents.read(part):
                     copy.write_row(row)
             n_parts += 1
+        self.connection.execute(f"SET statement_timeout = '{INDEX_SECONDS}s'")
         self.connection.execute("CREATE INDEX ON chunks USING gin (words)")
         self.connection.execute("ANALYZE chunks")
         return n_parts
