@@ -111,6 +111,8 @@ enum Command {
     Token(token::TokenArgs),
     /// Build the text index anew from the store
     Rebuild(care::RebuildArgs),
+    /// Give the space of what was overwritten and removed back to the disk
+    Compact(care::CompactArgs),
     /// Add models that find by meaning, and see how far they are
     Model(model::ModelArgs),
     /// Examine the node, and say what to do
@@ -233,6 +235,7 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Feedback(args) => feedback::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
+        Command::Compact(args) => care::compact(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Model(args) => model::run(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,

@@ -1,5 +1,6 @@
 //! A node that is written to for long: what is acknowledged is found at once, whoever searches meanwhile is answered, what was
-//! replaced is found no more, also where the old versions are removed, and the index does not grow with the number of rewrites.
+//! replaced is found no more, also where the old versions are removed, the index does not grow with the number of rewrites, and the store can give its space
+//! back meanwhile.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,6 +17,15 @@ const PERSON: &str = "person-mara";
 /// How much larger than one of the same documents written once an index may be that was rewritten all the time: deleted
 /// documents stay until their segment is merged, and the small segments of late rounds are not yet.
 const GROWTH_MAX: u64 = 6;
+
+/// Lets the searches end, also where the writes failed.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 fn words(document: usize, round: usize) -> String {
     let filler = (0..120).map(|n| format!("word{} ", (document * 31 + round * 17 + n * 7) % 997)).collect::<String>();
@@ -58,7 +68,9 @@ fn a_node_that_is_rewritten_all_the_time_stays_itself() {
     let http = node.http(PERSON);
     let (ended, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let (ended, answered, node) = (&ended, &answered, &node);
+        let _at_the_end = Ends(ended);
+        scope.spawn(move || {
             let http = node.http(PERSON);
             while !ended.load(Ordering::Acquire) {
                 // Between two versions a source is there in exactly one of them.
@@ -85,8 +97,17 @@ fn a_node_that_is_rewritten_all_the_time_stays_itself() {
                 home.ok(&[&["sources", "remove"][..], &names].concat());
             }
         }
-        ended.store(true, Ordering::Release);
+        // And the space of what is gone goes back to the disk, while searches are answered.
+        let compacted = home.ok(&["compact"]);
+        let (before, after) = (count(&compacted, "/before"), count(&compacted, "/after"));
+        println!("store: {before} bytes before its compaction, {after} after");
+        assert!(after < before, "{compacted:#}");
     });
+    assert_eq!(search(&http, &format!("number{}", ROUNDS - 1)).len(), DOCUMENTS);
+    node.kill();
+    let node = RunningNode::start(&home, &[]);
+    let http = node.http(PERSON);
+    assert_eq!(search(&http, &format!("number{}", ROUNDS - 1)).len(), DOCUMENTS, "the copy is what counts");
     assert!(answered.load(Ordering::Acquire) >= ROUNDS as u64, "searches were answered meanwhile");
     let busy = bytes_of(&home.dir.join("index"));
     let calm = {

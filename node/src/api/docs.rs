@@ -42,7 +42,7 @@ use super::{
         log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
         log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,
-        care::rebuild, care::doctor, model::show,
+        care::rebuild, care::compact, care::doctor, model::show,
     )
 )]
 pub struct ApiDoc;
