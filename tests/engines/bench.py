@@ -31,7 +31,7 @@ ROOM = Path(__file__).resolve().parent
 #: Questions that one engine is asked before the next one's turn.
 TURN = 20
 #: Bytes on the disk that a chunk takes at most, over all engines, with room for merges.
-DISK_PER_CHUNK = 40_000
+DISK_PER_CHUNK = 35_000
 
 
 def say(text: str) -> None:

@@ -71,7 +71,8 @@ def searches(size: dict[str, Any]) -> list[str]:
         if p50 is None:
             continue
         found = engine["search"]
-        same = "" if found["agreement"] is None else f"{found['agreement'] * 100:.0f} %"
+        both_whole = node["ingest"]["complete"] and engine.get("ingest", node["ingest"])["complete"]
+        same = f"{found['agreement'] * 100:.0f} %" if both_whole and found["agreement"] is not None else ""
         ratios = [times(times_as_long(engine, node, percent)) for percent in (50, 95)]
         shown = [milliseconds(p50), ratios[0], milliseconds(p95), ratios[1], same, str(found["n_asked"])]
         lines.append(row(engine["title"], engine["way"], *shown))
