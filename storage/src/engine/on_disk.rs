@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sled::Db;
@@ -34,6 +35,9 @@ pub(crate) struct DiskEngine {
     witness: File,
     path: PathBuf,
     reserve_bytes: u64,
+    /// Keyspaces (first bytes of keys) in which a value was ever long. In the others nothing has to be looked for when a
+    /// row is written, and looking costs as much as writing.
+    with_pieces: [AtomicBool; 256],
     /// Held as long as the database is open, and dropped after it (fields are dropped in order).
     _lock: File,
 }
@@ -97,7 +101,14 @@ impl DiskEngine {
             .write(true)
             .open(path.join(WITNESS_FILE))
             .map_err(|e| failed(e.into()))?;
-        Ok(DiskEngine { db, log, witness, path: path.to_path_buf(), reserve_bytes, _lock: lock })
+        let with_pieces = std::array::from_fn(|_| AtomicBool::new(false));
+        for keyspace in 0..=u8::MAX {
+            if let Some(piece) = db.scan_prefix([PIECES, keyspace]).next() {
+                piece.map_err(failed)?;
+                with_pieces[usize::from(keyspace)].store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(DiskEngine { db, log, witness, path: path.to_path_buf(), reserve_bytes, with_pieces, _lock: lock })
     }
 
     fn raw(&self, key: &[u8]) -> Result<Option<sled::IVec>, StorageError> {
@@ -182,10 +193,14 @@ impl Engine for DiskEngine {
         let failed = |source: sled::Error| StorageError::Write { source };
         let mut writes = sled::Batch::default();
         for (key, value) in batch {
-            self.drop_pieces(&mut writes, key)?;
+            let with_pieces = &self.with_pieces[usize::from(key.first().copied().unwrap_or_default())];
+            if with_pieces.load(Ordering::Relaxed) {
+                self.drop_pieces(&mut writes, key)?;
+            }
             match value {
                 None => writes.remove(key.as_slice()),
                 Some(value) if pieces::is_long(value) => {
+                    with_pieces.store(true, Ordering::Relaxed);
                     let version = self.db.generate_id().map_err(failed)?;
                     let long = Pieces { version, length: value.len() as u64 };
                     for (piece_key, piece) in long.keys(key).zip(value.chunks(pieces::PIECE_BYTES)) {
