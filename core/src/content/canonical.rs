@@ -150,9 +150,10 @@ impl<'a> Scanner<'a> {
         }
         // Behind a zero stands the CID, which has one form: shortest numbers, and nothing left over. It is written again
         // rather than measured, since the library drops the bits of a number that are too many for it.
-        let is_cid = self.content(length)?.split_first().is_some_and(|(first, rest)| {
-            *first == 0 && Cid::try_from(rest).is_ok_and(|cid| cid.to_bytes() == rest)
-        });
+        let is_cid = self
+            .content(length)?
+            .split_first()
+            .is_some_and(|(first, rest)| *first == 0 && Cid::try_from(rest).is_ok_and(|cid| cid.to_bytes() == rest));
         if is_cid { Ok(()) } else { Err(self.wrong("a link is not a CID")) }
     }
 }
