@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use node::{DEADLINE, at, data, question, start};
 use plumb_actors::Node;
 use plumb_actors::ingestion::Intake;
+use plumb_actors::retrieval::SearchInStages;
 use plumb_core::boundary::Sensitivity;
 use plumb_core::content::{Fingerprint, RawBlock, SourceRecord, SourceTag, chunks_of};
 use plumb_core::exchange::{Contents, Head, ISSUED_MAX_AGE, Knowledge, SealedBundle, SourceStatus, seal, verify};
@@ -142,7 +143,7 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
         .filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()?["claim"].as_str().map(str::to_string))
         .collect();
     let searcher = index.reader().expect("a reader").searcher();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut staged, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         for claim in &claims {
             let begin = Instant::now();
@@ -161,18 +162,26 @@ async fn search(data: &Path, node: &Node, index: &Index, body: tantivy::schema::
             let begin = Instant::now();
             node.retrieval.ask(question(claim, false), DEADLINE).await.expect("a search");
             let whole = begin.elapsed();
+            let begin = Instant::now();
+            let ask = SearchInStages { caller: node::caller(), query: claim.clone(), k: 10 };
+            node.retrieval.ask(ask, DEADLINE).await.expect("a search");
+            let assembled = begin.elapsed();
             // The first round warms both sides.
             if round > 0 {
                 theirs.push(plain);
                 ours.push(whole);
+                staged.push(assembled);
             }
         }
     }
     ours.sort_unstable();
+    staged.sort_unstable();
     theirs.sort_unstable();
     for percent in [50, 95] {
         let what = format!("search, top 10, p{percent} (boundary, search, blocks, audit with fsync) against tantivy");
         row(&what, at(&ours, percent), at(&theirs, percent));
+        let what = format!("context assembly in six stages, top 10, p{percent} (the same, ranked and compared)");
+        row(&what, at(&staged, percent), at(&theirs, percent));
     }
 }
 

@@ -46,8 +46,8 @@ pub(crate) use notices::{
     put_refused, refused, refused_notices, remark_obligation, standing_by_text, standing_on, standing_with,
 };
 pub(crate) use sealed::{
-    SealedAt, forget_lock, is_held, laid_up, lay_up, left_sealed, opens, own_sealed, put_held, put_own_sealed,
-    sealed_at, take_down,
+    SealedAt, forget_lock, is_any_laid_up, is_held, laid_up, lay_up, left_sealed, opens, own_sealed, put_held,
+    put_own_sealed, sealed_at, take_down,
 };
 pub(crate) use sources::{
     SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address, sources_of_raw, vacate,

@@ -156,6 +156,13 @@ fn access(premises: &Premises, caller: &Caller, query: &str, found: &Found) -> R
     }
 }
 
+/// What is known of a result of this node's own beside the evidence.
+struct Extras {
+    factors: (Vec<u32>, u64),
+    similarity: Option<Milli>,
+    copies: Vec<CopyView>,
+}
+
 /// One ranking out of ours and the peers'.
 fn assemble(
     premises: &Premises,
@@ -175,12 +182,12 @@ fn assemble(
         .iter()
         .map(|hit| Ranked { chunk: hit.chunk_block.cid, score: hit.score, providers: [own].into() })
         .collect();
-    let mut extras: BTreeMap<cid::Cid, (Option<Milli>, Vec<CopyView>)> = BTreeMap::new();
+    let mut extras: BTreeMap<cid::Cid, Extras> = BTreeMap::new();
 
     rankings.push((own, local.iter().map(|hit| (hit.chunk_block.cid, hit.score)).collect()));
     for hit in local {
         let cid = hit.chunk_block.cid;
-        extras.insert(cid, (hit.similarity, hit.copies));
+        extras.insert(cid, Extras { factors: hit.factors, similarity: hit.similarity, copies: hit.copies });
         blocks.insert(hit.source_block.cid, hit.source_block.bytes);
         blocks.insert(cid, hit.chunk_block.bytes);
         evidence.insert(
@@ -237,11 +244,21 @@ fn assemble(
     let ranked: Vec<Evidence> = merged.iter().filter_map(|r| evidence.remove(&r.chunk)).collect();
     let kept: std::collections::BTreeSet<cid::Cid> = ranked.iter().flat_map(|e| [e.cid, e.chunk.source]).collect();
     blocks.retain(|cid, _| kept.contains(cid));
-    let (similarity, copies) = ranked.iter().map(|e| extras.remove(&e.cid).unwrap_or_default()).unzip();
+    let (mut factors, mut similarity, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    for e in &ranked {
+        let extras = extras.remove(&e.cid).unwrap_or_else(|| Extras {
+            factors: query.frequencies(&body_of(&e.chunk)),
+            similarity: None,
+            copies: Vec::new(),
+        });
+        factors.push(extras.factors);
+        similarity.push(extras.similarity);
+        copies.push(extras.copies);
+    }
     let unconfirmed = unconfirmed_of(premises, ranked.iter().map(|e| e.publisher).collect())?;
     Ok(Found {
         unconfirmed,
-        factors: ranked.iter().map(|e| query.frequencies(&body_of(&e.chunk))).collect(),
+        factors,
         providers: merged.iter().map(|r| r.providers.iter().copied().collect()).collect(),
         evidence: ranked,
         stats: results.stats,

@@ -134,21 +134,27 @@ pub struct Fingerprint(pub [u8; 32]);
 impl Fingerprint {
     /// The fingerprint of a text.
     pub fn of(text: &str) -> Fingerprint {
-        let mut hash = Sha256::new();
-        let (mut gap, mut begun) = (false, false);
-        let mut buffer = [0u8; 4];
-        for c in text.chars().flat_map(char::to_lowercase) {
+        let mut words = String::with_capacity(text.len());
+        let mut gap = false;
+        let mut take = |c: char| {
             if c.is_alphanumeric() {
-                if gap && begun {
-                    hash.update(b" ");
+                if gap && !words.is_empty() {
+                    words.push(' ');
                 }
-                (gap, begun) = (false, true);
-                hash.update(c.encode_utf8(&mut buffer).as_bytes());
+                gap = false;
+                words.push(c);
             } else {
                 gap = true;
             }
+        };
+        for c in text.chars() {
+            // Most letters by far, and their lower case needs no table.
+            match c.is_ascii() {
+                true => take(c.to_ascii_lowercase()),
+                false => c.to_lowercase().for_each(&mut take),
+            }
         }
-        Fingerprint(hash.finalize().into())
+        Fingerprint(Sha256::digest(words.as_bytes()).into())
     }
 }
 

@@ -32,7 +32,9 @@ pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
 pub use summary::{
     CollectionSummary, SUMMARY_BYTES_MAX, SUMMARY_TERMS_MAX, SUMMARY_VALIDITY_MAX, SummaryError, SummaryTag,
 };
-pub use terms::{ANALYSIS_VERSION, COMPOUND, STOP_WORDS, TERM_BYTES_MAX, fold, is_stop_word, is_word, terms, words};
+pub use terms::{
+    ANALYSIS_VERSION, COMPOUND, STOP_WORDS, TERM_BYTES_MAX, each_term, fold, is_stop_word, is_word, terms, words,
+};
 
 /// A chunk in a ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]

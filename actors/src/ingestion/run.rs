@@ -1,9 +1,9 @@
 //! Running a job: reads, prepares, decides and commits, in batches that share one flush.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use plumb_core::boundary::Sensitivity;
 use plumb_core::knowledge::{Scope, UnitState};
@@ -25,6 +25,8 @@ use crate::verification::{unseal, unseal_after};
 const BATCH_SOURCES: usize = 256;
 /// Bytes in one commit.
 const BATCH_BYTES: usize = 4 << 20;
+/// Batches that are read and wait for their commit.
+const BATCHES_WAITING: usize = 1;
 /// Notes of one kind that a job keeps; beyond it they are only counted, in the log.
 const NOTES_MAX: usize = 10_000;
 
@@ -74,14 +76,21 @@ struct Run<'a> {
     sensitivity: Sensitivity,
     registry: Registry,
     dry_run: bool,
-    /// Sources that were committed and not yet looked for in the index.
-    committed: RefCell<Vec<Committed>>,
+}
+
+/// What was committed.
+#[derive(Default)]
+struct Committed {
+    /// Up to where the index has to come.
+    position: Position,
+    /// Sources that are not yet looked for in the index.
+    sources: Vec<ToFind>,
     /// Sources with a DOI of their own, to be compared with what the world published.
-    with_doi: RefCell<Vec<cid::Cid>>,
+    with_doi: Vec<cid::Cid>,
 }
 
 /// A source to look for in the index, by its first chunk.
-struct Committed {
+struct ToFind {
     address: String,
     sensitivity: Sensitivity,
     chunk: cid::Cid,
@@ -116,41 +125,61 @@ impl<'a> Run<'a> {
             sensitivity: ask.sensitivity.unwrap_or(Sensitivity::Internal),
             registry,
             dry_run: ask.dry_run,
-            committed: RefCell::default(),
-            with_doi: RefCell::default(),
         })
     }
 
     fn all(&self, intake: Vec<super::Intake>) -> Result<(), NodeError> {
         let pending = pending(intake);
         self.job.note(|view| view.total = pending.len() as u64);
-        let mut batch = Batch::default();
-        let mut position = Position::default();
-        for input in pending {
-            if self.job.is_cancelled() {
-                break;
-            }
-            self.one(input, &mut batch, &mut position)?;
-        }
-        self.commit(&mut batch, &mut position)?;
-        self.evaluate(position)?;
+        // While one batch is on its way to the disk, the next is read.
+        let (full, batches) = sync_channel(BATCHES_WAITING);
+        let committed = std::thread::scope(|scope| {
+            let committer = std::thread::Builder::new()
+                .name("plumb-commit".to_string())
+                .spawn_scoped(scope, || self.commit_all(batches))
+                .map_err(|e| NodeError::Invalid(format!("no thread for the job: {e}")))?;
+            let read = self.read_all(pending, full);
+            // What ended the commits comes before what reading made of it.
+            let committed = committer.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            read.map(|()| committed)
+        })?;
+        let with_doi = self.evaluate(committed)?;
         if self.dry_run {
             return Ok(());
         }
         // What was retracted in the world before it was taken in here is not left active.
-        crate::verification::rematch(self.premises, &self.with_doi.take(), &self.caller.label())
+        crate::verification::rematch(self.premises, &with_doi, &self.caller.label())
+    }
+
+    fn read_all(&self, pending: Vec<Pending>, full: SyncSender<Batch>) -> Result<(), NodeError> {
+        let mut batch = Batch::default();
+        for input in pending {
+            if self.job.is_cancelled() {
+                break;
+            }
+            self.one(input, &mut batch, &full)?;
+        }
+        hand_over(&mut batch, &full)
+    }
+
+    fn commit_all(&self, batches: Receiver<Batch>) -> Result<Committed, NodeError> {
+        let mut committed = Committed::default();
+        for batch in batches {
+            self.commit(batch, &mut committed)?;
+        }
+        Ok(committed)
     }
 
     /// The last stage: what was taken in is looked for in the index. What cannot be found there is said, and not left
     /// to be noticed by whoever misses it.
-    fn evaluate(&self, position: Position) -> Result<(), NodeError> {
-        let committed = std::mem::take(&mut *self.committed.borrow_mut());
+    fn evaluate(&self, committed: Committed) -> Result<Vec<cid::Cid>, NodeError> {
+        let Committed { position, sources, with_doi } = committed;
         if self.dry_run {
-            return Ok(());
+            return Ok(with_doi);
         }
         self.premises.index.flush_to(position)?;
         let searcher = self.premises.index.searcher();
-        for Committed { address, sensitivity, chunk } in committed {
+        for ToFind { address, sensitivity, chunk } in sources {
             self.job.note(|view| view.stages.index += 1);
             if searcher.contains(sensitivity, &chunk)? {
                 self.job.note(|view| view.stages.quality += 1);
@@ -158,11 +187,11 @@ impl<'a> Run<'a> {
                 self.park(address, "it is stored, and the index cannot find it; run `plumb rebuild`".to_string());
             }
         }
-        Ok(())
+        Ok(with_doi)
     }
 
     /// Reads one input: a document, or a container of many items.
-    fn one(&self, input: Pending, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
+    fn one(&self, input: Pending, batch: &mut Batch, full: &SyncSender<Batch>) -> Result<(), NodeError> {
         let address = input.address().to_string();
         let input = match input.load(self.premises) {
             Ok(input) => input,
@@ -194,7 +223,7 @@ impl<'a> Run<'a> {
                         self.sensitivity,
                         &self.caller.person,
                     )
-                    .and_then(|prepared| self.take(prepared, batch, position))
+                    .and_then(|prepared| self.take(prepared, batch, full))
                 }
                 (Ok(_), None) => Ok(()),
                 (Err(parked), _) => {
@@ -223,7 +252,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn take(&self, prepared: Prepared, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
+    fn take(&self, prepared: Prepared, batch: &mut Batch, full: &SyncSender<Batch>) -> Result<(), NodeError> {
         self.job.note(|view| {
             view.stages.chunk += 1;
             view.stages.enrich += 1;
@@ -231,13 +260,13 @@ impl<'a> Run<'a> {
         });
         // The same address twice in one batch would be decided on what was there before both.
         if batch.addresses.contains(&prepared.row.address) {
-            self.commit(batch, position)?;
+            hand_over(batch, full)?;
         }
         batch.bytes += prepared.bytes();
         batch.addresses.insert(prepared.row.address.clone());
         batch.sources.push(prepared);
         if batch.sources.len() >= BATCH_SOURCES || batch.bytes >= BATCH_BYTES {
-            self.commit(batch, position)?;
+            hand_over(batch, full)?;
         }
         Ok(())
     }
@@ -248,11 +277,7 @@ impl<'a> Run<'a> {
     }
 
     /// Decides about each source of the batch and commits them together.
-    fn commit(&self, batch: &mut Batch, position: &mut Position) -> Result<(), NodeError> {
-        let batch = std::mem::take(batch);
-        if batch.sources.is_empty() {
-            return Ok(());
-        }
+    fn commit(&self, batch: Batch, committed: &mut Committed) -> Result<(), NodeError> {
         unseal(self.premises, batch.sources.iter().map(|prepared| &prepared.row.record))?;
         // Between reading what is there and writing what follows nobody else may write the same addresses.
         let guard = self.premises.ingest_lock();
@@ -268,12 +293,12 @@ impl<'a> Run<'a> {
             outcomes.push((prepared, outcome));
         }
         if let (Some(change), false) = (change, self.dry_run) {
-            *position = self.premises.store.commit(change)?;
+            committed.position = self.premises.store.commit(change)?;
         }
         drop(guard);
         unseal_after(self.premises, outcomes.iter().map(|(prepared, _): &(Prepared, Outcome)| &prepared.row.record));
         for (prepared, outcome) in outcomes {
-            self.count(prepared, outcome);
+            self.count(prepared, outcome, committed);
         }
         Ok(())
     }
@@ -394,18 +419,17 @@ impl<'a> Run<'a> {
         }
         kept::put_source(change, row);
         kept::put_doi(change, &row.record, prepared.doi.as_ref());
-        if prepared.doi.is_some() {
-            self.with_doi.borrow_mut().push(row.record);
-        }
         Ok(())
     }
 
-    fn count(&self, prepared: Prepared, outcome: Outcome) {
+    fn count(&self, prepared: Prepared, outcome: Outcome, committed: &mut Committed) {
         let address = prepared.row.address;
         let n_chunks = prepared.chunks.len() as u64;
-        if let (Outcome::New | Outcome::Superseded(_), Some(chunk)) = (&outcome, prepared.row.chunks.first()) {
+        if let Outcome::New | Outcome::Superseded(_) = &outcome {
+            committed.with_doi.extend(prepared.doi.is_some().then_some(prepared.row.record));
             let sensitivity = prepared.row.sensitivity;
-            self.committed.borrow_mut().push(Committed { address: address.clone(), sensitivity, chunk: *chunk });
+            let to_find = |chunk: &cid::Cid| ToFind { address: address.clone(), sensitivity, chunk: *chunk };
+            committed.sources.extend(prepared.row.chunks.first().map(to_find));
         }
         self.job.note(|view| {
             if let Some(raised) = prepared.raised {
@@ -428,6 +452,16 @@ impl<'a> Run<'a> {
 fn is_same(one: &SourceRow, other: &SourceRow) -> bool {
     one.record == other.record
         || (one.publisher == other.publisher && one.raw == other.raw && one.adapter == other.adapter)
+}
+
+/// Gives a batch to be committed, and begins another.
+fn hand_over(batch: &mut Batch, full: &SyncSender<Batch>) -> Result<(), NodeError> {
+    let batch = std::mem::take(batch);
+    if batch.sources.is_empty() {
+        return Ok(());
+    }
+    // Nobody takes it any more only after a commit failed, and then that is what the job says.
+    full.send(batch).map_err(|_| NodeError::Invalid("the job's commits have ended".to_string()))
 }
 
 fn push(notes: &mut Vec<SourceNote>, address: String, reason: String) {

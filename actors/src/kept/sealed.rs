@@ -87,6 +87,11 @@ pub(crate) fn lay_up(
     Ok(())
 }
 
+/// Whether anything is laid up for any source.
+pub(crate) fn is_any_laid_up(store: &Store) -> Result<bool, StorageError> {
+    Ok(!store.scan(Keyspace::Sealed, b"l", None, 1)?.is_empty())
+}
+
 /// Where what is laid up for a source stands.
 pub(crate) fn laid_up(store: &Store, source: &Cid) -> Result<Vec<SealedAt>, StorageError> {
     let prefix = [&b"l"[..], &tag_of(source)].concat();

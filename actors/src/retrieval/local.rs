@@ -1,6 +1,6 @@
 //! Searching what this node holds, for whoever asks: a person here, or a peer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cid::Cid;
 use plumb_core::boundary::{Access, Requester, Sensitivity, readable};
@@ -8,9 +8,9 @@ use plumb_core::content::{Chunk, RawBlock, SourceRecord};
 use plumb_core::identity::NodeId;
 use plumb_core::measure::Milli;
 use plumb_core::notice::Effect;
-use plumb_core::retrieval::{Query, TermStats, blend, body_of};
+use plumb_core::retrieval::{Query, TermStats, blend, bm25, body_of};
 use plumb_core::vector::UNIT;
-use plumb_storage::{Blocks, SEARCH_LIMIT_MAX, unit};
+use plumb_storage::{Blocks, Candidate, SEARCH_LIMIT_MAX, unit};
 
 use super::messages::CopyView;
 use crate::error::NodeError;
@@ -34,6 +34,8 @@ pub(crate) struct LocalHit {
     pub uri: String,
     pub publisher: NodeId,
     pub score: u64,
+    /// How often each term of the question occurs in it, and how many terms it has.
+    pub factors: (Vec<u32>, u64),
     /// How near its vector is to that of the question, if meaning found it.
     pub similarity: Option<Milli>,
     /// Other readable chunks with the same text, which ranked behind it.
@@ -68,7 +70,8 @@ pub(crate) fn local_hits(
     let mut limit = k;
     loop {
         let (candidates, is_all) = candidates(premises, requester, query, stats, limit)?;
-        let hits = hits_of(premises, requester, query, stats, candidates.iter().map(|(c, s)| (*c, Some(*s), None)), k)?;
+        let ranked = candidates.into_iter().map(|candidate| (candidate.chunk, Some(candidate), None));
+        let hits = hits_of(premises, requester, query, stats, ranked, k)?;
         if query.phrases.is_empty() || hits.len() == k || is_all || limit >= SEARCH_LIMIT_MAX {
             return Ok(hits);
         }
@@ -86,8 +89,6 @@ pub(crate) fn blended_hits(
     k: usize,
 ) -> Result<Vec<LocalHit>, NodeError> {
     let (scored, _) = candidates(premises, requester, query, stats, SCORED_DEPTH)?;
-    let (mut lexical, rest) =
-        (scored[..scored.len().min(BLEND_DEPTH)].to_vec(), scored.get(BLEND_DEPTH..).unwrap_or(&[]));
     let set = premises.readable_set(requester);
     let mut dense = Vec::new();
     for class in Sensitivity::ALL {
@@ -97,8 +98,14 @@ pub(crate) fn blended_hits(
     dense.truncate(BLEND_DEPTH);
     // What only one side found has a score of the other too, and is not held to have none.
     let by_meaning: BTreeSet<Cid> = dense.iter().map(|(chunk, _)| *chunk).collect();
-    let by_words: BTreeSet<Cid> = lexical.iter().map(|(chunk, _)| *chunk).collect();
-    lexical.extend(rest.iter().filter(|(chunk, _)| by_meaning.contains(chunk)));
+    let by_words: BTreeSet<Cid> = scored.iter().take(BLEND_DEPTH).map(|candidate| candidate.chunk).collect();
+    let counts = |at: usize, chunk: &Cid| at < BLEND_DEPTH || by_meaning.contains(chunk);
+    let lexical: Vec<(Cid, u64)> = scored
+        .iter()
+        .enumerate()
+        .filter(|(at, candidate)| counts(*at, &candidate.chunk))
+        .map(|(_, candidate)| (candidate.chunk, candidate.score))
+        .collect();
     let mut only_by_words = Vec::new();
     for class in Sensitivity::ALL {
         let chunks = by_words.difference(&by_meaning).copied();
@@ -107,17 +114,19 @@ pub(crate) fn blended_hits(
     only_by_words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     dense.extend(only_by_words);
     let blended = blend(&lexical, &dense, asked.mix(), usize::MAX);
-    hits_of(premises, requester, query, stats, blended.into_iter().map(|b| (b.chunk, b.lexical, b.dense)), k)
+    let mut scored: BTreeMap<Cid, Candidate> = scored.into_iter().map(|c| (c.chunk, c)).collect();
+    let ranked = blended.into_iter().map(|b| (b.chunk, scored.remove(&b.chunk), b.dense));
+    hits_of(premises, requester, query, stats, ranked, k)
 }
 
-/// The best candidates by their words with their scores, and whether there are no more.
+/// The best candidates by their words, and whether there are no more.
 fn candidates(
     premises: &Premises,
     requester: &Requester,
     query: &Query,
     stats: &TermStats,
     limit: usize,
-) -> Result<(Vec<(Cid, u64)>, bool), NodeError> {
+) -> Result<(Vec<Candidate>, bool), NodeError> {
     let set = premises.readable_set(requester);
     let searcher = premises.index.searcher();
     let mut candidates = Vec::new();
@@ -127,10 +136,10 @@ fn candidates(
         if *access != Access::Closed {
             let found = searcher.candidates_with(class, access, &query.terms, &query.required(), stats, limit)?;
             is_all &= found.len() < limit;
-            candidates.extend(found.into_iter().map(|candidate| (candidate.chunk, candidate.score)));
+            candidates.extend(found);
         }
     }
-    candidates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    candidates.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.chunk.cmp(&b.chunk)));
     candidates.truncate(limit);
     Ok((candidates, is_all))
 }
@@ -141,15 +150,15 @@ fn hits_of(
     requester: &Requester,
     query: &Query,
     stats: &TermStats,
-    ranked: impl Iterator<Item = (Cid, Option<u64>, Option<i32>)>,
+    ranked: impl Iterator<Item = (Cid, Option<Candidate>, Option<i32>)>,
     k: usize,
 ) -> Result<Vec<LocalHit>, NodeError> {
     let mut hits: Vec<LocalHit> = Vec::new();
-    for (chunk, score, dot) in ranked {
+    for (chunk, candidate, dot) in ranked {
         if hits.len() == k {
             break;
         }
-        let Some(mut hit) = hit_of(premises, requester, query, stats, &chunk, score)? else { continue };
+        let Some(mut hit) = hit_of(premises, requester, query, stats, &chunk, candidate)? else { continue };
         hit.similarity = dot.map(similarity);
         match hits.iter_mut().find(|earlier| earlier.chunk.text == hit.chunk.text) {
             Some(earlier) => earlier.copies.push(hit.copy()),
@@ -173,7 +182,7 @@ fn hit_of(
     query: &Query,
     stats: &TermStats,
     chunk: &Cid,
-    score: Option<u64>,
+    candidate: Option<Candidate>,
 ) -> Result<Option<LocalHit>, NodeError> {
     let Some(unit) = unit(&premises.store, chunk)? else { return Ok(None) };
     if !unit.is_active() || readable(requester, &unit, premises.policy).is_err() {
@@ -191,9 +200,17 @@ fn hit_of(
         .into_iter()
         .find(|s| matches!(s.effect, Effect::Caution) && s.covers(&chunk_block.cid))
         .map(|s| s.notice);
+    // The index has counted the words already. What only its meaning found has few of them, or none.
+    let (score, factors) = match candidate {
+        Some(found) => (found.score, (found.tf, found.n_terms)),
+        None => {
+            let factors = query.frequencies(&body_of(&chunk));
+            (bm25(stats, &factors.0, factors.1), factors)
+        }
+    };
     Ok(Some(LocalHit {
-        // What only its meaning found has few of the words, or none.
-        score: score.unwrap_or_else(|| query.score(&chunk, stats)),
+        score,
+        factors,
         chunk,
         chunk_block,
         source_block,

@@ -140,6 +140,9 @@ pub(crate) fn take_down(premises: &Premises, at: SealedAt, sealed: &SealedNotice
 /// Opens and applies what is laid up for sources: before they are taken in or shown, and once more when they are in the
 /// store. Not to be called with the ingest lock held.
 pub(crate) fn unseal<'a>(premises: &Premises, sources: impl IntoIterator<Item = &'a Cid>) -> Result<(), NodeError> {
+    if !kept::is_any_laid_up(&premises.store)? {
+        return Ok(());
+    }
     for source in sources {
         for at in kept::laid_up(&premises.store, source)? {
             if let Some(sealed) = kept::sealed_at(&premises.store, at)? {

@@ -15,10 +15,11 @@
 mod secrets;
 mod topics;
 
+use std::cell::LazyCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, RegexBuilder};
 
 use super::Sensitivity;
 
@@ -65,15 +66,14 @@ pub struct Finding {
 
 /// Everything that was found, up to `FINDINGS_MAX`, in the order of the text.
 pub fn detect(text: &str) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.find(text)).take(FINDINGS_MAX).collect();
+    let mut findings: Vec<Finding> = asked(text).flat_map(|rule| rule.find(text)).take(FINDINGS_MAX).collect();
     findings.sort_by_key(|f| (f.range.start, f.range.end, f.category, f.rule));
     findings
 }
 
 /// The class of a text: the suggested one, or the stricter one that its contents demand.
 pub fn classify(text: &str, suggested: Sensitivity) -> Sensitivity {
-    RULES
-        .iter()
+    asked(text)
         .map(|rule| (rule, rule.pattern.category.sensitivity()))
         // The rules stand with the strictest class first: the first hit decides, and weaker rules need not be asked.
         .take_while(|(_, class)| *class > suggested)
@@ -111,6 +111,27 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     rules.sort_by_key(|rule| rule.pattern.category);
     rules
 });
+
+/// All topics as one pattern. Most texts have none of them, and one pass says so; each rule alone would go over the whole
+/// text, since they begin with too many words to look for. Most secrets begin with signs that are quickly seen to be
+/// absent, and all of them in one pattern would be too large to be fast.
+static ANY_TOPIC: LazyLock<Regex> = LazyLock::new(|| {
+    let topics = RULES.iter().filter(|rule| rule.pattern.category != Category::Secret);
+    let alternatives: Vec<String> = topics.map(|rule| format!("(?:{})", rule.regex.as_str())).collect();
+    RegexBuilder::new(&alternatives.join("|"))
+        .size_limit(ANY_TOPIC_BYTES_MAX)
+        .build()
+        .expect("the patterns are constants, and a test compiles them")
+});
+
+/// Most bytes of the compiled pattern of all topics.
+const ANY_TOPIC_BYTES_MAX: usize = 64 << 20;
+
+/// The rules that can match the text.
+fn asked(text: &str) -> impl Iterator<Item = &'static Rule> {
+    let has_topic = LazyCell::new(|| ANY_TOPIC.is_match(text));
+    RULES.iter().filter(move |rule| rule.pattern.category == Category::Secret || *has_topic)
+}
 
 impl Rule {
     fn compile(pattern: &'static Pattern) -> Rule {

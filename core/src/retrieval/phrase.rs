@@ -45,7 +45,7 @@ fn end_of(text: &str, close: char) -> Option<usize> {
 pub(super) fn words_in_order(text: &str) -> Vec<Option<String>> {
     let mut words = Vec::new();
     cut(text, &mut |kind, term| match kind {
-        Kind::Word => words.push(Some(term)),
+        Kind::Word => words.push(Some(term.to_string())),
         Kind::Break => words.push(None),
         Kind::Also | Kind::Compound => {}
     });

@@ -60,7 +60,7 @@ impl Query {
         let mut n_terms = 0;
         cut(text, &mut |kind, term| {
             n_terms += u64::from(matches!(kind, Kind::Word | Kind::Also));
-            if let Some(i) = places.get(term.as_str()) {
+            if let Some(i) = places.get(term) {
                 tf[*i] = tf[*i].saturating_add(1);
             }
         });

@@ -57,12 +57,17 @@ pub fn is_word(term: &str) -> bool {
 /// The terms of a text, in order, compounds behind their parts.
 pub fn terms(text: &str) -> Vec<String> {
     let mut out = Vec::new();
+    each_term(text, &mut |term| out.push(term.to_string()));
+    out
+}
+
+/// Gives the terms of a text to `give`, in the order of [`terms`].
+pub fn each_term(text: &str, give: &mut dyn FnMut(&str)) {
     cut(text, &mut |kind, term| {
         if kind != Kind::Break {
-            out.push(term);
+            give(term);
         }
     });
-    out
 }
 
 /// The terms of a text that are words.
@@ -70,7 +75,7 @@ pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     cut(text, &mut |kind, term| {
         if matches!(kind, Kind::Word | Kind::Also) {
-            out.push(term);
+            out.push(term.to_string());
         }
     });
     out

@@ -10,6 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -158,6 +159,9 @@ struct Database {
     /// file's size (spacejam/sled issues 1351 and 1452); `sync_data` through this handle does.
     log: File,
     number: u64,
+    /// Keyspaces (first bytes of keys) in which a value was ever long. In the others nothing has to be looked for when a
+    /// row is written, and looking costs as much as writing.
+    with_pieces: [AtomicBool; 256],
 }
 
 impl Database {
@@ -177,7 +181,14 @@ impl Database {
                 source => failed(source),
             })?;
         let log = OpenOptions::new().read(true).write(true).open(dir.join("db")).map_err(|e| failed(e.into()))?;
-        Ok(Database { db, log, number })
+        let with_pieces = std::array::from_fn(|_| AtomicBool::new(false));
+        for keyspace in 0..=u8::MAX {
+            if let Some(piece) = db.scan_prefix([PIECES, keyspace]).next() {
+                piece.map_err(failed)?;
+                with_pieces[usize::from(keyspace)].store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(Database { db, log, number, with_pieces })
     }
 
     fn raw(&self, key: &[u8]) -> Result<Option<sled::IVec>, StorageError> {
@@ -264,10 +275,14 @@ impl Database {
         let failed = |source: sled::Error| StorageError::Write { source };
         let mut writes = sled::Batch::default();
         for (key, value) in rows {
-            self.drop_pieces(&mut writes, key)?;
+            let with_pieces = &self.with_pieces[usize::from(key.first().copied().unwrap_or_default())];
+            if with_pieces.load(Ordering::Relaxed) {
+                self.drop_pieces(&mut writes, key)?;
+            }
             match value {
                 None => writes.remove(key.as_slice()),
                 Some(value) if pieces::is_long(value) => {
+                    with_pieces.store(true, Ordering::Relaxed);
                     let version = self.db.generate_id().map_err(failed)?;
                     let long = Pieces { version, length: value.len() as u64 };
                     for (piece_key, piece) in long.keys(key).zip(value.chunks(pieces::PIECE_BYTES)) {

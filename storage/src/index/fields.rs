@@ -86,8 +86,15 @@ impl Fields {
     }
 
     pub(super) fn document(&self, entry: &Entry, body: &str) -> TantivyDocument {
-        let (words, compounds): (Vec<String>, Vec<String>) =
-            retrieval::terms(body).into_iter().partition(|term| retrieval::is_word(term));
+        let (mut words, mut compounds) = (String::with_capacity(body.len()), String::new());
+        let mut n_words = 0;
+        retrieval::each_term(body, &mut |term| {
+            let is_word = retrieval::is_word(term);
+            n_words += u64::from(is_word);
+            let list = if is_word { &mut words } else { &mut compounds };
+            list.push_str(term);
+            list.push_str(SEPARATOR);
+        });
         let mut document = TantivyDocument::default();
         document.add_bytes(self.chunk, &entry.chunk.to_bytes());
         document.add_text(self.scope, entry.scope.to_string());
@@ -95,14 +102,14 @@ impl Fields {
         if let Some(creator) = &entry.creator {
             document.add_text(self.creator, creator.to_string());
         }
-        document.add_u64(self.n_terms, words.len() as u64);
-        document.add_text(self.body, words.join(SEPARATOR));
-        document.add_text(self.compounds, compounds.join(SEPARATOR));
+        document.add_u64(self.n_terms, n_words);
+        document.add_text(self.body, words);
+        document.add_text(self.compounds, compounds);
         document
     }
 }
 
-/// Between two terms. A line feed parts words in every script (UAX #29, WB3a and WB3b), so no term contains one.
+/// Behind each term. A line feed parts words in every script (UAX #29, WB3a and WB3b), so no term contains one.
 const SEPARATOR: &str = "\n";
 const READY_MADE: &str = "ready-made";
 

@@ -31,10 +31,10 @@ const CAMEL_BYTES_MAX: usize = 48;
 const UNIT_LETTERS_MAX: usize = 4;
 
 /// Gives every term of the text to `give`, in order.
-pub(in crate::retrieval) fn cut(text: &str, give: &mut dyn FnMut(Kind, String)) {
+pub(in crate::retrieval) fn cut(text: &str, give: &mut dyn FnMut(Kind, &str)) {
     for (i, field) in text.split(FIELD_BREAK).enumerate() {
         if i > 0 {
-            give(Kind::Break, String::new());
+            give(Kind::Break, "");
         }
         for token in letters(field).split(|c: char| c.is_whitespace() || c == '\u{200b}') {
             self::token(token, give);
@@ -46,14 +46,21 @@ pub(in crate::retrieval) fn cut(text: &str, give: &mut dyn FnMut(Kind, String)) 
 const ARTICLES: [&str; 9] = ["l", "d", "j", "m", "n", "s", "t", "c", "qu"];
 
 /// What stands between two spaces.
-fn token(token: &str, give: &mut dyn FnMut(Kind, String)) {
-    if token.bytes().all(|b| b.is_ascii_lowercase()) {
-        // The most frequent case by far.
-        if !token.is_empty() {
-            plain(token, Kind::Word, give);
-        }
-        return;
+fn token(token: &str, give: &mut dyn FnMut(Kind, &str)) {
+    if !token.is_ascii() {
+        return runs(token, give);
     }
+    // The most frequent case by far: letters, with signs before or behind them. UAX #29 parts them, and it is no compound.
+    let word = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    match word.bytes().all(|b| b.is_ascii_alphabetic()) {
+        true if word.is_empty() => {}
+        true => camel(word, give),
+        false => runs(token, give),
+    }
+}
+
+/// A token as runs of scripts with and without spaces.
+fn runs(token: &str, give: &mut dyn FnMut(Kind, &str)) {
     let mut rest = token;
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
@@ -84,10 +91,10 @@ fn is_extending(c: char) -> bool {
 
 /// Each character of an unspaced run is a word, and two that follow each other are a compound: so 経営者 is found
 /// inside a sentence, and before what merely has the same characters.
-fn characters(run: &str, give: &mut dyn FnMut(Kind, String)) {
+fn characters(run: &str, give: &mut dyn FnMut(Kind, &str)) {
     let mut before: Option<&str> = None;
     for character in run.graphemes(true).filter(|g| g.chars().any(char::is_alphanumeric)) {
-        give(Kind::Word, bounded(lower(character).into_owned()));
+        give(Kind::Word, &bounded(&lower(character)));
         if let Some(before) = before {
             give_compound(&format!("{before}{character}"), give);
         }
@@ -96,7 +103,7 @@ fn characters(run: &str, give: &mut dyn FnMut(Kind, String)) {
 }
 
 /// The words of a run without spaces, and then what they are compounds of.
-fn words(run: &str, give: &mut dyn FnMut(Kind, String)) {
+fn words(run: &str, give: &mut dyn FnMut(Kind, &str)) {
     // UAX #29 joins letters around a colon or an underscore; in names such as `acl:public` they part words.
     for word in run.unicode_words().flat_map(|w| w.split([':', '_'])).filter(|w| !w.is_empty()) {
         self::word(word, give);
@@ -104,7 +111,7 @@ fn words(run: &str, give: &mut dyn FnMut(Kind, String)) {
     compound::compounds(run, &mut |name| give_compound(name, give));
 }
 
-fn word(word: &str, give: &mut dyn FnMut(Kind, String)) {
+fn word(word: &str, give: &mut dyn FnMut(Kind, &str)) {
     if word.bytes().all(|b| b.is_ascii_alphabetic()) {
         return camel(word, give);
     }
@@ -137,16 +144,16 @@ fn word(word: &str, give: &mut dyn FnMut(Kind, String)) {
 }
 
 /// A number, without the commas between its thousands; a version is also found by its first two places.
-fn number(number: &str, give: &mut dyn FnMut(Kind, String)) {
+fn number(number: &str, give: &mut dyn FnMut(Kind, &str)) {
     let mut groups = number.split('.').next().unwrap_or_default().split(',');
     let thousands = number.contains(',')
         && groups.next().is_some_and(|first| (1..=3).contains(&first.len()))
         && groups.all(|group| group.len() == 3);
     let number: Cow<'_, str> = if thousands { number.replace(',', "").into() } else { number.into() };
-    give(Kind::Word, bounded(number.to_string()));
+    give(Kind::Word, &bounded(&number));
     let mut points = number.match_indices('.');
     if let (Some(_), Some((second, _))) = (points.next(), points.next()) {
-        give(Kind::Also, bounded(number[..second].to_string()));
+        give(Kind::Also, &bounded(&number[..second]));
     }
 }
 
@@ -159,7 +166,7 @@ fn measured(word: &str) -> Option<(&str, &str)> {
 }
 
 /// A word, after its parts if it is written in CamelCase.
-fn camel(word: &str, give: &mut dyn FnMut(Kind, String)) {
+fn camel(word: &str, give: &mut dyn FnMut(Kind, &str)) {
     let kind = match camel_parts(word) {
         Some(parts) => {
             parts.iter().for_each(|part| plain(part, Kind::Word, give));
@@ -190,36 +197,56 @@ fn camel_parts(word: &str) -> Option<Vec<&str>> {
     (parts.len() > 1 && parts.iter().all(|part| part.chars().nth(1).is_some())).then_some(parts)
 }
 
-fn plain(word: &str, kind: Kind, give: &mut dyn FnMut(Kind, String)) {
-    let term = stem(lower(word));
-    if !term.is_empty() {
-        give(kind, bounded(term));
+fn plain(word: &str, kind: Kind, give: &mut dyn FnMut(Kind, &str)) {
+    let stem = stem(lower(word));
+    if !stem.as_str().is_empty() {
+        give(kind, &bounded(stem.as_str()));
     }
 }
 
-fn give_compound(name: &str, give: &mut dyn FnMut(Kind, String)) {
+fn give_compound(name: &str, give: &mut dyn FnMut(Kind, &str)) {
     let mut term = String::with_capacity(name.len() + 1);
     term.push(COMPOUND);
     term.push_str(&lower(name));
-    give(Kind::Compound, bounded(term));
+    give(Kind::Compound, &bounded(&term));
 }
 
 /// A term that is too long is cut and says with a hash which one it is: two with one beginning stay two.
-fn bounded(mut term: String) -> String {
+fn bounded(term: &str) -> Cow<'_, str> {
     const HASH_BYTES: usize = 16;
-    if term.len() > TERM_BYTES_MAX {
-        let hash = Sha256::digest(term.as_bytes());
-        let mut at = TERM_BYTES_MAX - 1 - 2 * HASH_BYTES;
-        while !term.is_char_boundary(at) {
-            at -= 1;
-        }
-        term.truncate(at);
-        term.push('#');
-        for byte in &hash[..HASH_BYTES] {
-            for nibble in [byte >> 4, byte & 15] {
-                term.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
-            }
+    if term.len() <= TERM_BYTES_MAX {
+        return term.into();
+    }
+    let hash = Sha256::digest(term.as_bytes());
+    let mut at = TERM_BYTES_MAX - 1 - 2 * HASH_BYTES;
+    while !term.is_char_boundary(at) {
+        at -= 1;
+    }
+    let mut short = term[..at].to_string();
+    short.push('#');
+    for byte in &hash[..HASH_BYTES] {
+        for nibble in [byte >> 4, byte & 15] {
+            short.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
         }
     }
-    term
+    short.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn given(by: impl Fn(&mut dyn FnMut(Kind, &str))) -> Vec<(Kind, String)> {
+        let mut terms = Vec::new();
+        by(&mut |kind, term| terms.push((kind, term.to_string())));
+        terms
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_gives_what_the_long_one_gives(text in "[!-~]{0,4}[a-zA-Z]{0,12}[!-~]{0,4}|[!-~]{0,30}") {
+            prop_assert_eq!(given(|give| token(&text, give)), given(|give| runs(&text, give)));
+        }
+    }
 }
