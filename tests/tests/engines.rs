@@ -16,7 +16,7 @@ fn a_node_and_another_engine_find_the_same_and_are_measured() {
     let scratch = TempDir::new().unwrap();
     let figure = scratch.path().join("figure.svg");
     let mut bench = Command::new("python3");
-    bench.arg("-B").arg(workspace_root().join("tests/engines/bench.py"));
+    bench.env("PYTHONDONTWRITEBYTECODE", "1").arg(workspace_root().join("tests/engines/bench.py"));
     bench.args(["--chunks", "1000,2000", "--engines", "fts5", "--questions", "40", "--rounds", "1", "--json"]);
     bench.arg("--work").arg(scratch.path()).arg("--plot").arg(&figure).arg("--plumb").arg(plumb_binary());
     let report = finish(bench, MEASURE_TIME).expect(0);
