@@ -8,6 +8,7 @@ mod intake;
 mod jobs;
 mod messages;
 mod prepare;
+mod remove;
 mod run;
 mod sources;
 
@@ -107,6 +108,15 @@ impl Handler<ListSources> for Ingestion {
     fn handle(&mut self, ask: ListSources, _: &mut Context<Self>) -> Self::Result {
         let premises = self.premises.clone();
         Box::pin(blocking(move || sources::list(&premises, &ask)))
+    }
+}
+
+impl Handler<RemoveSource> for Ingestion {
+    type Result = ResponseFuture<Result<RemovedView, NodeError>>;
+
+    fn handle(&mut self, ask: RemoveSource, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || remove::remove(&premises, &ask)))
     }
 }
 

@@ -8,6 +8,7 @@ mod answers;
 mod blocked;
 mod confirmed;
 mod events;
+mod feedback;
 mod forks;
 mod graph;
 mod logs;
@@ -29,6 +30,7 @@ pub(crate) use answers::{
 pub(crate) use blocked::{blocked, put_blocked};
 pub(crate) use confirmed::{Confirmation, confirmation, put_carried};
 pub(crate) use events::{KeptEvent, event_at, events_after, put_events};
+pub(crate) use feedback::{feedback, forget_feedback, put_feedback};
 pub(crate) use forks::{decide_fork, decided_forks, fork, forks, give_up, given_up, is_forked, put_fork};
 pub(crate) use graph::{
     delete_edge, delete_entity, delete_unit_link, edges, entities, entity, put_edge, put_entity, put_unit_link,
@@ -47,7 +49,9 @@ pub(crate) use sealed::{
     SealedAt, forget_lock, is_any_laid_up, is_held, laid_up, lay_up, left_sealed, opens, own_sealed, put_held,
     put_own_sealed, sealed_at, take_down,
 };
-pub(crate) use sources::{SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address};
+pub(crate) use sources::{
+    SourceRow, SourceState, current_of, put_source, retitle, source, sources_by_address, sources_of_raw, vacate,
+};
 pub(crate) use stopped::{Cause, Stopped, end_stop, put_aside, put_stopped, republish, stop, stopped};
 pub(crate) use teachings::{
     Offered, Received, Sent, Standing, n_waiting, offered_teachings, put_offered, put_received, put_sent,

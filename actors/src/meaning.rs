@@ -9,8 +9,10 @@
 //! way back costs what has changed since.
 
 mod choice;
+mod landmarks;
 mod worker;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -26,6 +28,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use choice::{ModelChoice, ModelChoiceError, models};
+pub(crate) use landmarks::Bearings;
+use landmarks::Landmarks;
 use worker::Worker;
 
 /// How many of a thousand chunks must have vectors before they take part in a ranking.
@@ -35,10 +39,41 @@ pub const SHARE_MIN: u16 = 900;
 const START_TIME: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(5);
 
+/// Questions whose vectors are remembered: each is asked of more than one stage of a search.
+const QUESTIONS_KEPT: usize = 16;
+
 /// A model at work: what embeds, and what it has embedded.
 pub(crate) struct Model {
     pub embedder: Arc<dyn Embedder>,
     pub index: VectorIndex,
+    landmarks: RwLock<Landmarks>,
+    questions: Mutex<VecDeque<(String, Quantised)>>,
+}
+
+impl Model {
+    fn new(embedder: Arc<dyn Embedder>, index: VectorIndex) -> Model {
+        Model { embedder, index, landmarks: RwLock::default(), questions: Mutex::default() }
+    }
+
+    /// A question as a vector. A model that fails leaves the ranking to the words.
+    fn question(&self, text: &str) -> Option<Quantised> {
+        let mut kept = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, vector)) = kept.iter().find(|(question, _)| question == text) {
+            return Some(vector.clone());
+        }
+        drop(kept);
+        let vector = match self.embedder.embed(&[text], &|| false) {
+            Ok(embedded) => embedded.into_iter().next()?.vector,
+            Err(error) => {
+                tracing::warn!(%error, "the question was not embedded; words alone rank");
+                return None;
+            }
+        };
+        kept = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.truncate(QUESTIONS_KEPT - 1);
+        kept.push_front((text.to_string(), vector.clone()));
+        Some(vector)
+    }
 }
 
 /// What the thread and those who search have in common.
@@ -55,6 +90,7 @@ struct State {
 pub(crate) struct Meaning {
     state: Arc<RwLock<State>>,
     stop: Arc<AtomicBool>,
+    entities_changed: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
     choice: ModelChoice,
 }
@@ -76,16 +112,25 @@ impl Meaning {
     pub fn begin(home: &std::path::Path, store: &Store, choice: ModelChoice) -> Meaning {
         let state: Arc<RwLock<State>> = Arc::default();
         let stop: Arc<AtomicBool> = Arc::default();
+        let entities_changed: Arc<AtomicBool> = Arc::default();
         let meaning = |thread| Meaning {
             state: Arc::clone(&state),
             stop: Arc::clone(&stop),
+            entities_changed: Arc::clone(&entities_changed),
             thread: Mutex::new(thread),
             choice: choice.clone(),
         };
         if choice == ModelChoice::Off {
             return meaning(None);
         }
-        let worker = Worker::new(home.to_path_buf(), store.clone(), choice.clone(), state.clone(), stop.clone());
+        let worker = Worker::new(
+            home.to_path_buf(),
+            store.clone(),
+            choice.clone(),
+            state.clone(),
+            stop.clone(),
+            entities_changed.clone(),
+        );
         match std::thread::Builder::new().name("plumb-embed".into()).spawn(move || worker.run()) {
             Ok(thread) => meaning(Some(thread)),
             Err(error) => {
@@ -99,13 +144,28 @@ impl Meaning {
     /// words.
     pub fn ask(&self, text: &str, partitions: &[Sensitivity]) -> Option<Asked> {
         let model = self.ready(partitions)?;
-        match model.embedder.embed(&[text], &|| false) {
-            Ok(embedded) => Some(Asked { question: embedded.into_iter().next()?.vector, model }),
-            Err(error) => {
-                tracing::warn!(%error, "the question was not embedded; words alone rank");
-                None
+        Some(Asked { question: model.question(text)?, model })
+    }
+
+    /// Where a question lies to the landmarks, as far as they are embedded.
+    pub fn bearings(&self, text: &str) -> Bearings {
+        let model = {
+            let state = read(&self.state);
+            state.serving.clone().or_else(|| state.building.clone())
+        };
+        let lie = |model: Arc<Model>| {
+            let landmarks = model.landmarks.read().unwrap_or_else(PoisonError::into_inner);
+            if landmarks.is_empty() {
+                return None;
             }
-        }
+            landmarks.bearings(&model.question(text)?).ok()
+        };
+        model.and_then(lie).unwrap_or_default()
+    }
+
+    /// The entities are others now.
+    pub fn entities_changed(&self) {
+        self.entities_changed.store(true, Ordering::Release);
     }
 
     /// Whether it is still loading the model or looking what there is.

@@ -16,6 +16,7 @@ use crate::entities::{Draft, Known};
 use crate::error::NodeError;
 use crate::meaning::Meaning;
 use crate::node::Person;
+use crate::retrieval::Learned;
 
 /// What a node keeps: the store, and what is derived from it.
 pub(crate) struct Kept {
@@ -47,6 +48,7 @@ pub(crate) struct Premises {
     comparing: Mutex<()>,
     entities: RwLock<Arc<Known>>,
     drafting: Mutex<()>,
+    learned: Mutex<Option<Arc<Learned>>>,
 }
 
 impl Premises {
@@ -78,6 +80,7 @@ impl Premises {
             comparing: Mutex::new(()),
             entities,
             drafting: Mutex::new(()),
+            learned: Mutex::new(None),
         }))
     }
 
@@ -162,7 +165,22 @@ impl Premises {
         let (change, known) = draft.into_change(event);
         plumb_storage::Records::commit(&self.store, change)?;
         *self.entities.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+        self.meaning.entities_changed();
         Ok(value)
+    }
+
+    /// What was learned from feedback; trained when it is first asked for.
+    pub fn learned(&self) -> Result<Arc<Learned>, NodeError> {
+        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*learned {
+            Some(learned) => Ok(learned.clone()),
+            None => Ok(learned.insert(Arc::new(Learned::read(self)?)).clone()),
+        }
+    }
+
+    /// Trains anew when it is next asked what was learned: there is other feedback now.
+    pub fn relearn(&self) {
+        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Reads the entity graph anew from the store.
@@ -170,6 +188,7 @@ impl Premises {
         let _one_at_a_time = self.drafting.lock().unwrap_or_else(PoisonError::into_inner);
         let known = Arc::new(Known::read(&self.store)?);
         *self.entities.write().unwrap_or_else(PoisonError::into_inner) = known;
+        self.meaning.entities_changed();
         Ok(())
     }
 

@@ -35,10 +35,12 @@ use crate::verification::unseal;
 
 pub use messages::*;
 pub use stages::{
-    AssembleBlock, Assembled, BlockView, ConflictView, FactorsView, IntentView, ResolvedView, ScopeView,
-    SearchInStages, StagesView,
+    AssembleBlock, Assembled, BlockView, ConflictView, FactorsView, FeedbackView, ForgetFeedback, GiveFeedback,
+    IntentView, LearnedKindView, LearnedView, ResolvedView, ScopeView, SearchInStages, ShowLearned, ShownView,
+    StagesView,
 };
 
+pub(crate) use stages::Learned;
 pub use unconfirmed::UnconfirmedView;
 pub(crate) use unconfirmed::unconfirmed_of;
 

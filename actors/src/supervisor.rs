@@ -65,6 +65,20 @@ impl Handler<Examine> for Supervisor {
     }
 }
 
+impl Handler<Compact> for Supervisor {
+    type Result = ResponseFuture<Result<CompactView, NodeError>>;
+
+    fn handle(&mut self, ask: Compact, _: &mut Context<Self>) -> Self::Result {
+        let premises = self.premises.clone();
+        Box::pin(blocking(move || {
+            let (before, after) = premises.store.compact()?;
+            let what = format!("{before} bytes became {after}");
+            premises.store.commit(Change::new(premises.event(&ask.by, "store.compact", "store", "ok", what)))?;
+            Ok(CompactView { before, after })
+        }))
+    }
+}
+
 impl Handler<Rebuild> for Supervisor {
     type Result = ResponseFuture<Result<RebuildView, NodeError>>;
 

@@ -32,6 +32,7 @@ pub(crate) use closure::claims_of;
 pub use events::*;
 pub use messages::*;
 pub use plumb_sources::world::FILE_BYTES_MAX as WATCH_FILE_BYTES_MAX;
+pub(crate) use publish::texts_of;
 pub(crate) use sealed::{owe_newcomer, take_down, take_sealed, unseal, unseal_after, unseal_left};
 pub(crate) use statements::settle_own;
 pub use statements::{Statement, Taken};

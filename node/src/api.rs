@@ -9,6 +9,8 @@ pub mod did;
 pub mod docs;
 pub mod entities;
 pub mod envelope;
+pub mod eval;
+pub mod feedback;
 pub mod gravity;
 pub mod health;
 pub mod ingest;
@@ -65,6 +67,8 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(trust::routes)
         .configure(audit::routes)
         .configure(log::routes)
+        .configure(feedback::routes)
+        .configure(eval::routes)
         .configure(gravity::routes)
         .configure(entities::routes)
         .configure(tokens::routes)

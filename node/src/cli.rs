@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use plumb_core::identity::EntityId;
 
 use crate::commands::{
-    answers, ask, audit, bench, bundle, care, config, context, entity, eval, gravity, ingest, init, jobs, log, model,
-    notices, org, peers, search, sources, teach, token, trust, up,
+    answers, ask, audit, bench, bundle, care, config, context, entity, eval, feedback, gravity, ingest, init, jobs,
+    log, model, notices, org, peers, search, sources, teach, token, trust, up,
 };
 use crate::exit::Exit;
 use crate::home::Home;
@@ -103,12 +103,16 @@ enum Command {
     Log(log::LogArgs),
     /// Look at the graph of people, teams, projects and systems, and change it
     Entity(entity::EntityArgs),
+    /// Say what became of what a search showed; show and forget what was learned
+    Feedback(feedback::FeedbackArgs),
     /// Say what independent corroboration would let rise
     Gravity(gravity::GravityArgs),
     /// Make and revoke bearer tokens for HTTP
     Token(token::TokenArgs),
     /// Build the text index anew from the store
     Rebuild(care::RebuildArgs),
+    /// Give the space of what was overwritten and removed back to the disk
+    Compact(care::CompactArgs),
     /// Add models that find by meaning, and see how far they are
     Model(model::ModelArgs),
     /// Examine the node, and say what to do
@@ -228,8 +232,10 @@ async fn dispatch(cx: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Log(args) => log::run(cx, args).await,
         Command::Entity(args) => entity::run(cx, args).await,
+        Command::Feedback(args) => feedback::run(cx, args).await,
         Command::Gravity(args) => gravity::run(cx, args).await,
         Command::Token(args) => token::run(cx, args).await,
+        Command::Compact(args) => care::compact(cx, args).await,
         Command::Rebuild(args) => care::rebuild(cx, args).await,
         Command::Model(args) => model::run(cx, args).await,
         Command::Doctor(args) => care::doctor(cx, args).await,
@@ -295,6 +301,8 @@ mod tests {
             "plumb log fork verify f",
             "plumb log fork lift did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --note n",
             "plumb gravity plan",
+            "plumb sources remove a b --dry-run",
+            "plumb feedback give q --used a --used b --wrong c",
             "plumb entity list --kind team --after team-a --limit 3",
             "plumb entity add team crew --id team-x --set purpose=a=b --set department=department-o",
             "plumb entity link person-a member_of crew --weight 900 --role lead",

@@ -10,6 +10,7 @@ pub mod config;
 pub mod context;
 pub mod entity;
 pub mod eval;
+pub mod feedback;
 pub mod gravity;
 pub mod ingest;
 pub mod init;

@@ -16,6 +16,25 @@ pub fn file_address(path: &Path) -> String {
     format!("file://{}", percent_encode(&path_bytes(&path), IN_PATH))
 }
 
+/// Whether no file lies at a `file:` address any more. It is not known of an address that cannot be looked at, nor of any
+/// other: those are not gone.
+pub fn is_gone(address: &str) -> bool {
+    let Some(path) = address.split('#').next().and_then(|base| base.strip_prefix("file://")) else { return false };
+    let found = std::fs::symlink_metadata(path_of(percent_decode_bytes(path)));
+    found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+#[cfg(unix)]
+fn path_of(bytes: Vec<u8>) -> std::path::PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: Vec<u8>) -> std::path::PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
 #[cfg(unix)]
 fn path_bytes(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
@@ -45,6 +64,10 @@ pub(crate) fn percent_encode(bytes: &[u8], plain: &[u8]) -> String {
 
 /// The text behind a percent-encoded one, for reading by people.
 pub(crate) fn percent_decode(text: &str) -> String {
+    String::from_utf8_lossy(&percent_decode_bytes(text)).into_owned()
+}
+
+fn percent_decode_bytes(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -60,7 +83,7 @@ pub(crate) fn percent_decode(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    out
 }
 
 #[cfg(test)]
@@ -75,6 +98,22 @@ mod tests {
         std::fs::create_dir(dir.path().join("a")).unwrap();
         let up = dir.path().join("a").join("..").join("a");
         assert_eq!(file_address(&up), file_address(&dir.path().canonicalize().unwrap().join("a")));
+    }
+
+    #[test]
+    fn a_file_is_gone_when_nothing_lies_at_its_address() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a ü#.md");
+        std::fs::write(&path, "x").unwrap();
+        let address = file_address(&path);
+        assert!(!is_gone(&address));
+        assert!(!is_gone(&format!("{address}#item")));
+        std::fs::remove_file(&path).unwrap();
+        assert!(is_gone(&address));
+        assert!(is_gone(&format!("{address}#item")));
+        for other in ["inline:a.md", "https://example.org/a", ""] {
+            assert!(!is_gone(other), "{other}");
+        }
     }
 
     proptest! {

@@ -54,7 +54,7 @@ pub mod workspace;
 pub mod world;
 
 pub use adapter::{Emit, Item, Rights, Source, SourceAdapter};
-pub use address::file_address;
+pub use address::{file_address, is_gone};
 pub use enrich::{Finding, FindingKind};
 pub use envelope::{Input, MetaValue, OriginInfo, SignalEnvelope};
 pub use html::Html;

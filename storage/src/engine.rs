@@ -39,6 +39,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Makes the whole batch true or nothing of it, and returns when it would survive a loss of power.
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
+    /// Gives back the space of what is overwritten and deleted, while others read and write. It needs room for a copy.
+    fn compact(&self) -> Result<(), StorageError>;
+
     /// Keeps a few bytes beside the data, in place of those before them. It may forget the last ones after a loss of
     /// power.
     fn remember(&self, bytes: &[u8]);

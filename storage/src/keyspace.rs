@@ -86,6 +86,8 @@ keyspaces! {
     Sealed = 23, "sealed";
     /// Entities, the edges between them, and what units hang on them.
     Graph = 24, "graph";
+    /// What became of what was shown: a row for a person and a question.
+    Feedback = 25, "feedback";
 }
 
 impl Keyspace {

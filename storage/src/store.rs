@@ -129,6 +129,21 @@ impl Store {
         })
     }
 
+    /// Whoever noted that they need a block.
+    pub fn holders(&self, cid: &Cid) -> impl Iterator<Item = Result<Vec<u8>, StorageError>> + '_ {
+        let prefix = cid.to_bytes();
+        let n = prefix.len();
+        self.rows(Keyspace::Holds, &prefix).map(move |row| Ok(row?.0[n..].to_vec()))
+    }
+
+    /// Gives back the space of what was overwritten and deleted, while others read and write. It needs room on the disk for
+    /// a copy of what is kept. Returns the bytes on the disk before and after.
+    pub fn compact(&self) -> Result<(u64, u64), StorageError> {
+        let before = self.inner.engine.disk_bytes()?;
+        self.inner.engine.compact()?;
+        Ok((before, self.inner.engine.disk_bytes()?))
+    }
+
     /// What the store says of itself.
     pub fn counters(&self) -> Result<StoreCounters, StorageError> {
         let position = self.position();

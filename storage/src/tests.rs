@@ -206,6 +206,9 @@ impl Engine for Faulty {
         }
         self.inner.apply(batch)
     }
+    fn compact(&self) -> Result<(), StorageError> {
+        self.inner.compact()
+    }
     fn remember(&self, _bytes: &[u8]) {}
     fn remembered(&self) -> Option<Vec<u8>> {
         None

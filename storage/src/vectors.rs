@@ -153,6 +153,17 @@ impl VectorIndex {
         Ok(self.shared.reading(partition).nearest(access, question, limit)?)
     }
 
+    /// The dot products of those of these chunks that lie in a partition and that the access admits.
+    pub fn dots(
+        &self,
+        partition: Sensitivity,
+        access: &Access,
+        question: &Quantised,
+        chunks: impl IntoIterator<Item = Cid>,
+    ) -> Result<Vec<(Cid, i32)>, VectorIndexError> {
+        Ok(self.shared.reading(partition).dots(access, question, chunks)?)
+    }
+
     /// Up to `limit` chunks that wait for their vectors, with the texts to make them of; after at most `time` none.
     pub fn waiting(&self, limit: usize, time: Duration) -> Result<Vec<(Cid, String)>, VectorIndexError> {
         let chunks: Vec<Cid> = {

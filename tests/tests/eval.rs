@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use plumb_tests::{Outcome, count, data, finish, list, plumb_binary, text, workspace_root};
-use serde_json::Value;
+use plumb_tests::{Organisation, Outcome, RunningNode, count, data, finish, list, plumb_binary, text, workspace_root};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The second opinion, pinned.
@@ -95,6 +95,43 @@ fn a_collection_is_asked_measured_and_held_against_another_run() {
     let ndcg = compared.as_array().unwrap().iter().find(|c| text(c, "/measure") == "nDCG@10").unwrap();
     assert!(count(ndcg, "/worse") > 10 && count(ndcg, "/better") == 0, "{ndcg:#}");
     assert!(text(ndcg, "/p") < "0.01", "{ndcg:#}");
+}
+
+/// A service that ranks asks the node for its figures and its gate, and gets those of the command line.
+#[test]
+fn the_same_is_measured_over_http() {
+    let scratch = TempDir::new().unwrap();
+    let home = Organisation::found(scratch.path(), "Northwater").node(scratch.path(), "operations", "person-mara");
+    let node = RunningNode::start(&home, &[]);
+    let http = node.http("person-mara");
+    let read = |name: &str| std::fs::read_to_string(fixture(name)).unwrap();
+    let (qrels, run) = (read("qrels.trec"), read("run.trec"));
+    let measures: Vec<&str> = MEASURES.split(',').collect();
+    let ask = json!({ "run": run, "qrels": qrels, "measures": measures, "base": run });
+    let measured = http.post("/v1/eval", &ask).expect(200);
+    let (run_file, qrels_file) = (fixture("run.trec"), fixture("qrels.trec"));
+    let here = plumb(&["score", shown(&run_file), "--qrels", shown(&qrels_file), "--measure", MEASURES], SCORE_TIME);
+    let here = here.expect(0);
+    assert_eq!(figures(&measured["report"]), figures(&here));
+    assert_eq!(measured["report"]["slices"], here["slices"], "intervals too: they are drawn from one seed");
+    assert_eq!(measured["gate"]["passes"], true, "a run is no worse than itself");
+    assert_eq!(text(&measured, "/comparison/0/difference"), "0.0000");
+
+    // A candidate that finds nothing of one query drops by more than a hundredth.
+    let query = run.split_whitespace().next().unwrap().to_string();
+    let worse: String = run.lines().filter(|line| !line.starts_with(&query)).map(|line| format!("{line}\n")).collect();
+    let ask = json!({ "run": worse, "qrels": qrels, "base": run });
+    assert_eq!(http.post("/v1/eval", &ask).expect(200)["gate"]["passes"], false);
+
+    for (what, named) in [
+        (json!({ "run": "q1 Q0 d1", "qrels": qrels }), "run: line 1"),
+        (json!({ "run": run, "qrels": "" }), "judge nothing"),
+        (json!({ "run": run, "qrels": qrels, "measures": ["Luck@3"] }), "Luck@3"),
+        (json!({ "run": run, "qrels": (0..1001).map(|q| format!("q{q} 0 d 1\n")).collect::<String>() }), "1000"),
+    ] {
+        let refused = http.post("/v1/eval", &what).expect(400);
+        assert!(text(&refused, "/detail").contains(named), "{refused}");
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
+use std::time::Duration;
 
-use plumb_tests::{Home, Organisation, RunningNode, hits, list, text};
+use plumb_tests::{Home, Organisation, RunningNode, hits, list, text, until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -96,4 +97,35 @@ fn what_is_withdrawn_and_what_may_not_be_read_is_not_found_by_meaning() {
     assert!(!seen(PERSON).contains(&"reservoir.md".to_string()), "withdrawn and searched for at once");
     drop(node);
     assert!(!seen(PERSON).contains(&"reservoir.md".to_string()), "and after the process was killed");
+}
+
+/// A question that uses none of the words of an intent, nor the name of anybody, is understood by what it is like.
+#[test]
+fn a_paraphrase_is_understood_too() {
+    let scratch = TempDir::new().unwrap();
+    let home = home(scratch.path());
+    take_in(&home, scratch.path());
+    home.ok(&["entity", "populate"]);
+    let purpose = "purpose=looks after the water reservoirs, basins and dams";
+    home.ok(&["entity", "add", "team", "Group Seven", "--set", purpose]);
+    home.use_model("embedded");
+    let _node = RunningNode::start(&home, &[]);
+    home.ok(&["model", "status", "--wait"]);
+    let ask = |question: &str| home.ok(&["search", question, "--explain"]);
+    let broken = "The display stays blank after I press the switch.";
+    until("the exemplars have vectors", Duration::from_secs(60), || {
+        text(&ask(broken), "/stages/intent/intent") == "debugging"
+    });
+    let clues = ask(broken)["stages"]["intent"]["clues"].to_string();
+    assert!(clues.contains("like “The screen stays blank"), "{clues}");
+    let people = "Who takes care of reservoirs and dams full of water?";
+    until("the team has a vector", Duration::from_secs(60), || {
+        list(&ask(people), "/stages/entities").iter().any(|e| text(e, "/entity") == "team-group-seven")
+    });
+    let found = ask(people);
+    let like =
+        list(&found, "/stages/entities").iter().find(|e| text(e, "/entity") == "team-group-seven").unwrap().clone();
+    assert_eq!((text(&like, "/how"), like["alias"].is_null()), ("similar", true), "{like:#}");
+    let bread = ask("How long does rye bread rise?");
+    assert!(!list(&bread, "/stages/entities").iter().any(|e| text(e, "/entity") == "team-group-seven"), "{bread:#}");
 }

@@ -8,6 +8,8 @@ mod closure;
 mod kinds;
 #[path = "notices/ledger.rs"]
 mod ledger;
+#[path = "notices/removal.rs"]
+mod removal;
 #[path = "notices/resurrection.rs"]
 mod resurrection;
 #[path = "notices/rights.rs"]

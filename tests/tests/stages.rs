@@ -195,3 +195,66 @@ fn what_may_not_be_read_shows_in_no_stage() {
     // She is not in that team either.
     assert!(!all.contains("team:team-vault"));
 }
+
+/// What people say of what they were shown moves the weights by little, for whoever may read it, and can be forgotten.
+#[test]
+fn feedback_moves_the_weights_and_never_the_boundary() {
+    let scratch = TempDir::new().unwrap();
+    let home = home(&scratch);
+    let note = |title: &str| format!("# {title}\n\nThe valve of station nine sticks.\n");
+    ingest(&home, "team.md", &note("Team"), &["--scope", "team:team-pump-crew"]);
+    ingest(&home, "own.md", &note("Own"), &["--scope", "personal:person-mara"]);
+    ingest(&home, "secret.md", &note("Secret"), &["--scope", "personal:person-mara", "--sensitivity", "restricted"]);
+    home.ok(&["entity", "populate"]);
+    home.ok(&["entity", "add", "team", "Pump Crew"]);
+    let question = "valve of station nine";
+    let ask = |person: &str| {
+        let mut found = home.ok(&["search", question, "--explain", "--as", person]);
+        found["stages"]["took_us"] = Value::Null;
+        found["stages"]["total_us"] = Value::Null;
+        found
+    };
+    let give =
+        |person: &str, what: &[&str]| home.run(&[&["feedback", "give", question, "--as", person], what].concat());
+    let learned = |person: &str| home.ok(&["feedback", "show", "--as", person]);
+    let (of_mara, of_jon) = (ask("person-mara"), ask("person-jon"));
+    for hit in hits(&of_mara) {
+        assert_eq!(count(hit, "/factors/learned"), 1_000_000, "nothing is learned before somebody says something");
+    }
+    let chunk = |title: &str| {
+        text(hits(&of_mara).iter().find(|hit| text(hit, "/title") == title).unwrap(), "/chunk").to_string()
+    };
+    let (team, own, secret) = (chunk("Team"), chunk("Own"), chunk("Secret"));
+
+    // To Jon, Mara's restricted note is absent; and what she says of it moves nothing for anybody who may not read all of
+    // its class.
+    give("person-jon", &["--used", &secret]).expect(1);
+    give("person-mara", &["--used", &secret]).expect(0);
+    assert_eq!(list(&learned("person-jon"), "/kinds").len(), 0);
+    assert_eq!(ask("person-jon"), of_jon);
+
+    let given = give("person-mara", &["--used", &team, "--wrong", &own]).expect(0);
+    assert_eq!(text(&given, "/units/0/help"), "used");
+    assert!(count(&given, "/units/0/source_weight") > 0, "with the weight that its scope had: {given:#}");
+    let shown = learned("person-jon");
+    let factor = |name: &str| {
+        let kinds = list(&shown, "/kinds");
+        kinds.iter().find(|kind| text(kind, "/kind") == name).map(|kind| count(kind, "/factor")).unwrap()
+    };
+    // One of three showings helped: (1 + 20/3) ÷ (1 + 20)/3 and (0 + 20/3) ÷ (2 + 20)/3, to the nearest thousandth.
+    assert_eq!((factor("level:team"), factor("level:personal")), (1095, 909), "{shown:#}");
+    let weight = |found: &Value| {
+        let weights = list(found, "/stages/weights").to_vec();
+        weights.iter().find(|w| text(w, "/scope") == "team:team-pump-crew").map(|w| count(w, "/weight")).unwrap()
+    };
+    assert!(weight(&ask("person-jon")) > weight(&of_jon));
+
+    // The same person on the same question says one thing.
+    for _ in 0..3 {
+        give("person-mara", &["--used", &team, "--wrong", &own]).expect(0);
+    }
+    assert_eq!(learned("person-jon"), shown);
+    give("person-mara", &[]).expect(2);
+    assert_eq!(home.ok(&["feedback", "forget"])["events"], 1);
+    assert_eq!((ask("person-mara"), ask("person-jon")), (of_mara, of_jon));
+}

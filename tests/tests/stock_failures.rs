@@ -131,3 +131,78 @@ fn what_is_withdrawn_is_gone_at_once_and_after_a_kill() {
     let _node = RunningNode::start(&home, &[]);
     assert_eq!(names(&home.ok(&["search", "sourdough"])), [""; 0]);
 }
+
+/// The same bytes under three names are three sources, each with a name of its own: taking one away takes nothing from the
+/// others, and with the last one the bytes go too.
+#[test]
+fn the_same_bytes_under_three_names_are_removed_one_by_one() {
+    let scratch = TempDir::new().unwrap();
+    let home = taken_in(scratch.path());
+    let folder = scratch.path().join("copies");
+    std::fs::create_dir(&folder).unwrap();
+    let text_of_all = "The spare pump stands behind the old boiler house.\n";
+    for name in ["one.txt", "two.txt", "three.txt"] {
+        std::fs::write(folder.join(name), text_of_all).unwrap();
+    }
+    home.ok(&["ingest".as_ref(), folder.as_os_str()]);
+    let node = RunningNode::start(&home, &[]);
+    let found = home.ok(&["search", "boiler house"]);
+    assert_eq!(hits(&found).len(), 1, "copies fold under one result: {found:#}");
+
+    let would = home.ok(&["sources", "remove", "/copies/one.txt", "--dry-run"]);
+    assert_eq!(would[0]["dry_run"], true);
+    assert_eq!(list(&home.ok(&["sources", "/copies/one.txt"]), "").len(), 1, "a dry run changes nothing");
+    let removed = home.ok(&["sources", "remove", "/copies/one.txt", "/copies/two.txt"]);
+    assert!(removed[0]["blocks_kept"].as_u64() > Some(0), "the bytes are another's too: {removed:#}");
+    let found = home.ok(&["search", "boiler house"]);
+    assert_eq!(names(&found), ["three.txt"]);
+    let answer = home.ok(&["ask", "Where does the spare pump stand?"]);
+    let cited = list(&answer, "/answer/citations");
+    assert!(!cited.is_empty(), "{answer:#}");
+    assert!(cited.iter().all(|c| text(c, "/uri").ends_with("three.txt")), "{answer:#}");
+    assert_eq!(home.ok(&["doctor"])["healthy"], true);
+
+    let gone = home.run(&["sources", "remove", "/copies/one.txt"]);
+    assert_eq!(gone.code, 1, "what is removed has no name: {gone}");
+    let raw = text(&list(&found, "/hits")[0], "/source").to_string();
+    let last = home.ok(&["sources", "remove", "/copies/three.txt"]);
+    assert_eq!(last[0]["source"], raw.as_str());
+    assert_eq!(last[0]["blocks_kept"], 0, "nobody else has them: {last:#}");
+    assert_eq!(names(&home.ok(&["search", "boiler house"])), [""; 0], "at once");
+    node.kill();
+    let _node = RunningNode::start(&home, &[]);
+    assert_eq!(names(&home.ok(&["search", "boiler house"])), [""; 0], "and after a kill");
+    assert_eq!(home.ok(&["doctor"])["healthy"], true);
+
+    let again = home.ok(&["ingest".as_ref(), folder.join("one.txt").as_os_str()]);
+    assert_eq!(again["new"], 1, "what was removed may come in again: {again:#}");
+    assert_eq!(names(&home.ok(&["search", "boiler house"])), ["one.txt"]);
+}
+
+/// A file that is moved is the same source: it keeps the name that answers cite, and is not evidence for itself.
+#[test]
+fn a_rename_keeps_identity() {
+    let scratch = TempDir::new().unwrap();
+    let home = taken_in(scratch.path());
+    let folder = scratch.path().join("texts");
+    let before = home.ok(&["sources", "/texts/bread.txt"]);
+    std::fs::rename(folder.join("bread.txt"), folder.join("sourdough.txt")).unwrap();
+    let taken = home.ok(&["ingest".as_ref(), folder.as_os_str()]);
+    assert_eq!((taken["renamed"].as_u64(), taken["new"].as_u64()), (Some(1), Some(0)), "{taken:#}");
+    let after = home.ok(&["sources", "/texts/sourdough.txt"]);
+    assert_eq!(before[0]["cid"], after[0]["cid"]);
+    assert_eq!(list(&home.ok(&["sources", "/texts/bread.txt"]), "").len(), 0, "nothing lies there any more");
+    let found = home.ok(&["search", "sourdough"]);
+    assert_eq!(hits(&found).len(), 1, "{found:#}");
+    let again = home.ok(&["ingest".as_ref(), folder.as_os_str()]);
+    assert_eq!((again["renamed"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(14)), "{again:#}");
+
+    // A copy is no move: the file that it was copied from is still there.
+    std::fs::copy(folder.join("sourdough.txt"), folder.join("copy.txt")).unwrap();
+    let copied = home.ok(&["ingest".as_ref(), folder.as_os_str()]);
+    assert_eq!((copied["renamed"].as_u64(), copied["new"].as_u64()), (Some(0), Some(1)), "{copied:#}");
+    // And one that is changed after it was moved is a newer version of it.
+    std::fs::write(folder.join("sourdough.txt"), "Rye bread needs a sourdough, and a slow rise overnight.\n").unwrap();
+    let changed = home.ok(&["ingest".as_ref(), folder.as_os_str()]);
+    assert_eq!(changed["superseded"], 1, "{changed:#}");
+}

@@ -263,7 +263,8 @@ fn take(
             });
         }
         let whole = barred.values().next().filter(|_| barred.len() == cited.len()).copied();
-        let existing = kept::source(&premises.store, cid)?;
+        // What was removed here and is imported again comes in anew.
+        let existing = kept::source(&premises.store, cid)?.filter(|row| !row.is_removed());
         let mut row = existing.clone().unwrap_or_else(|| SourceRow {
             record: *cid,
             address: format!("{}#{cid}", record.uri.split('#').next().unwrap_or_default()),
@@ -286,7 +287,8 @@ fn take(
             let sensitivity = evidence.sensitivity.max(narrowed.unwrap_or(evidence.sensitivity));
             label = label.max(sensitivity);
             row.sensitivity = row.sensitivity.max(sensitivity);
-            if plumb_storage::unit(&premises.store, &evidence.chunk)?.is_some() {
+            let known = plumb_storage::unit(&premises.store, &evidence.chunk)?;
+            if known.is_some_and(|unit| unit.state != UnitState::Removed) {
                 taken.known += 1;
                 continue;
             }

@@ -239,6 +239,11 @@ fn view(premises: &Premises, row: &SavedAnswer) -> Result<SavedAnswerView, NodeE
             if notice.note.is_empty() { String::new() } else { format!(" ({})", notice.note) }
         ));
     }
+    for source in &row.sources {
+        if let Some(removed) = kept::source(&premises.store, source)?.filter(kept::SourceRow::is_removed) {
+            flags.push(format!("`{}`, on which this answer rests, was removed from this node", removed.title));
+        }
+    }
     let unconfirmed = unconfirmed(premises, row)?;
     flags.extend(unconfirmed.iter().map(|u| u.sentence()));
     let claims = crate::verification::claims_of(premises, row, &BTreeMap::new())?;

@@ -100,6 +100,7 @@ impl Jobs {
                 new: 0,
                 unchanged: 0,
                 superseded: 0,
+                renamed: 0,
                 parked: Vec::new(),
                 refused: Vec::new(),
                 raised: Vec::new(),

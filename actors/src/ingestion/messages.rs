@@ -86,6 +86,41 @@ pub struct ListSources {
     pub limit: usize,
 }
 
+/// Removes a source from this node. Others hear nothing of it; that is what a retraction is for.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<RemovedView, NodeError>")]
+pub struct RemoveSource {
+    /// Who: the operator, or who brought it in.
+    pub caller: Caller,
+    /// CID of its record.
+    pub source: String,
+    /// Say what would happen, and change nothing.
+    pub dry_run: bool,
+}
+
+/// What a removal did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RemovedView {
+    /// CID of its record.
+    pub source: String,
+    /// Its address on this node.
+    pub address: String,
+    /// Its title.
+    pub title: String,
+    /// Chunks that are found no more.
+    pub chunks: u64,
+    /// Blocks whose bytes are gone.
+    pub blocks_erased: u64,
+    /// Blocks that stay, since another source or a saved answer needs them.
+    pub blocks_kept: u64,
+    /// Saved answers that rest on it: their bundles.
+    pub answers: Vec<String>,
+    /// Nodes that are known to hold it. Only a retraction reaches them.
+    pub holders: Vec<String>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -148,6 +183,9 @@ pub struct JobView {
     pub unchanged: u64,
     /// Sources that replaced an older version.
     pub superseded: u64,
+    /// Sources whose file was moved: the same bytes under another address, and the old file gone.
+    #[serde(default)]
+    pub renamed: u64,
     /// Sources that could not be read, with the reason. They wait in the remediation queue.
     pub parked: Vec<SourceNote>,
     /// Sources that may not come in, with the reason.
@@ -179,7 +217,7 @@ pub struct SourceView {
     pub scope: String,
     /// How sensitive.
     pub sensitivity: String,
-    /// `active`, `retracted` or `superseded`.
+    /// `active`, `retracted`, `superseded` or `removed`.
     pub state: String,
     /// The notice that withdrew it or counsels caution.
     pub notice: Option<String>,

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use plumb_core::boundary::Sensitivity;
 use plumb_core::knowledge::{Scope, UnitState};
 use plumb_core::lifecycle::{Standing, fingerprint_of_chunk, may_become_active, narrowed_to};
-use plumb_sources::{Item, Registry, read_source, sniff};
+use plumb_sources::{Item, Registry, is_gone, read_source, sniff};
 use plumb_storage::{Change, Position, Records, unit};
 
 use super::intake::{Pending, pending};
@@ -51,9 +51,10 @@ pub(super) fn run(premises: &Premises, job: &Job, ask: IngestSources) {
     ended.error = error;
     ended.ended_at = Some(premises.now().to_string());
     let summary = format!(
-        "{} new, {} unchanged, {} superseded, {} parked, {} refused",
+        "{} new, {} unchanged, {} renamed, {} superseded, {} parked, {} refused",
         ended.new,
         ended.unchanged,
+        ended.renamed,
         ended.superseded,
         ended.parked.len(),
         ended.refused.len()
@@ -282,8 +283,12 @@ impl<'a> Run<'a> {
         let guard = self.premises.ingest_lock();
         let mut outcomes = Vec::new();
         let mut change: Option<Change> = None;
+        let mut renamed = BTreeSet::new();
         for mut prepared in batch.sources {
-            let outcome = self.decide(&mut prepared)?;
+            let outcome = self.decide(&mut prepared, &renamed)?;
+            if let Outcome::Renamed(old) = &outcome {
+                renamed.insert(old.record);
+            }
             self.write(&mut change, &prepared, &outcome)?;
             outcomes.push((prepared, outcome));
         }
@@ -298,7 +303,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn decide(&self, prepared: &mut Prepared) -> Result<Outcome, NodeError> {
+    fn decide(&self, prepared: &mut Prepared, renamed: &BTreeSet<cid::Cid>) -> Result<Outcome, NodeError> {
         let standing = self.standing(prepared)?;
         if let Some(notice) = self.barred(&standing) {
             return Ok(Outcome::Refused(format!(
@@ -311,12 +316,29 @@ impl<'a> Run<'a> {
         }
         let row = &prepared.row;
         match kept::current_of(&self.premises.store, &row.scope, &row.address)? {
-            Some(old) if old.record == row.record && old.state == SourceState::Active => {
+            Some(old) if is_same(&old, row) && old.state == SourceState::Active => {
                 if row.sensitivity > old.sensitivity { Ok(Outcome::Relabelled(old)) } else { Ok(Outcome::Unchanged) }
             }
-            Some(old) if old.record != row.record => Ok(Outcome::Superseded(old)),
-            Some(_) | None => Ok(Outcome::New),
+            Some(old) if !is_same(&old, row) => Ok(Outcome::Superseded(old)),
+            Some(_) => Ok(Outcome::New),
+            None => Ok(self.moved_from(row, renamed)?.map_or(Outcome::New, Outcome::Renamed)),
         }
+    }
+
+    /// The source that a file was before it was moved: the same bytes, at an address where no file is any more. It keeps
+    /// its name, for that is what answers cite and others hold; only where it lies is another place.
+    fn moved_from(&self, row: &SourceRow, renamed: &BTreeSet<cid::Cid>) -> Result<Option<SourceRow>, NodeError> {
+        let moved = |old: &SourceRow| {
+            is_same(old, row)
+                && old.scope == row.scope
+                // Nobody learns from an ingest what bytes others brought in.
+                && old.creator == row.creator
+                && old.sensitivity >= row.sensitivity
+                && old.state == SourceState::Active
+                && !renamed.contains(&old.record)
+                && is_gone(&old.address)
+        };
+        Ok(kept::sources_of_raw(&self.premises.store, &row.raw)?.into_iter().find(moved))
     }
 
     /// What stands against a source, by its name and by its texts.
@@ -370,6 +392,11 @@ impl<'a> Run<'a> {
                 }
                 return Ok(());
             }
+            Outcome::Renamed(old) => {
+                kept::vacate(&self.premises.store, change, old)?;
+                kept::put_source(change, &SourceRow { address: row.address.clone(), ..old.clone() });
+                return Ok(());
+            }
             Outcome::Superseded(old) => {
                 let superseded = SourceRow { state: SourceState::Superseded(row.record), ..old.clone() };
                 kept::retitle(change, &superseded);
@@ -411,6 +438,7 @@ impl<'a> Run<'a> {
             match outcome {
                 Outcome::New => view.new += 1,
                 Outcome::Superseded(_) => view.superseded += 1,
+                Outcome::Renamed(_) => view.renamed += 1,
                 Outcome::Unchanged | Outcome::Relabelled(_) => view.unchanged += 1,
                 Outcome::Refused(reason) => return push(&mut view.refused, address, reason),
             }
@@ -429,6 +457,13 @@ fn hand_over(batch: &mut Batch, full: &SyncSender<Batch>) -> Result<(), NodeErro
     full.send(batch).map_err(|_| NodeError::Invalid("the job's commits have ended".to_string()))
 }
 
+/// Whether two rows are one source: by name, or, since a source keeps the name under which its file first came in, by its
+/// bytes as the same adapter reads them.
+fn is_same(one: &SourceRow, other: &SourceRow) -> bool {
+    one.record == other.record
+        || (one.publisher == other.publisher && one.raw == other.raw && one.adapter == other.adapter)
+}
+
 fn push(notes: &mut Vec<SourceNote>, address: String, reason: String) {
     if notes.len() < NOTES_MAX {
         notes.push(SourceNote { address, reason });
@@ -441,6 +476,8 @@ enum Outcome {
     Unchanged,
     /// Known, under a label that is not strict enough any more.
     Relabelled(SourceRow),
+    /// Known, and its file was moved.
+    Renamed(SourceRow),
     Superseded(SourceRow),
     Refused(String),
 }
@@ -451,6 +488,7 @@ impl Outcome {
             Outcome::New => "new",
             Outcome::Unchanged => "unchanged",
             Outcome::Relabelled(_) => "relabelled",
+            Outcome::Renamed(_) => "renamed",
             Outcome::Superseded(_) => "superseded",
             Outcome::Refused(_) => "refused",
         }

@@ -39,7 +39,8 @@ pub(super) fn list(premises: &Premises, ask: &ListSources) -> Result<Vec<SourceV
     Ok(views)
 }
 
-/// Sources of this name: a CID, an address, or the end of one. Superseded versions answer to their CID only.
+/// Sources of this name: a CID, an address, or the end of one. Superseded versions and what was removed answer to
+/// their CID only.
 pub(crate) fn find_sources(premises: &Premises, name: &str) -> Result<Vec<SourceRow>, NodeError> {
     if let Ok(cid) = parse_cid(name) {
         return Ok(kept::source(&premises.store, &cid)?.into_iter().collect());
@@ -48,7 +49,7 @@ pub(crate) fn find_sources(premises: &Premises, name: &str) -> Result<Vec<Source
     let mut by_end = Vec::new();
     for row in kept::sources_by_address(&premises.store, None) {
         let row = row?;
-        if matches!(row.state, SourceState::Superseded(_)) {
+        if matches!(row.state, SourceState::Superseded(_) | SourceState::Removed(_)) {
             continue;
         }
         if row.address == name {
@@ -65,6 +66,7 @@ fn view(premises: &Premises, row: &SourceRow) -> Result<SourceView, NodeError> {
         SourceState::Active => ("active", None),
         SourceState::Retracted(notice) => ("retracted", Some(*notice)),
         SourceState::Superseded(_) => ("superseded", None),
+        SourceState::Removed(_) => ("removed", None),
     };
     let caution = kept::standing_on(&premises.store, &row.record)?.into_iter().find(|s| s.effect == Effect::Caution);
     Ok(SourceView {

@@ -8,6 +8,7 @@
 
 use cid::Cid;
 use plumb_core::boundary::Sensitivity;
+use plumb_core::content::Fingerprint;
 use plumb_core::identity::{EntityId, NodeId, OrgId};
 use plumb_core::knowledge::Scope;
 use plumb_storage::{Change, Keyspace, RecordsExt, StorageError, Store};
@@ -31,6 +32,9 @@ pub(crate) enum SourceState {
     Retracted(Cid),
     /// A newer version stands at its address.
     Superseded(Cid),
+    /// It was removed from this node, its text with it. The fingerprints of that text stay, so that what was given out
+    /// before can still be retracted.
+    Removed(Vec<Fingerprint>),
 }
 
 /// What this node knows of a source beside its record.
@@ -66,6 +70,13 @@ pub(crate) struct SourceRow {
     pub creator: Option<EntityId>,
     /// Where it stands.
     pub state: SourceState,
+}
+
+impl SourceRow {
+    /// Whether it was removed from this node.
+    pub fn is_removed(&self) -> bool {
+        matches!(self.state, SourceState::Removed(_))
+    }
 }
 
 fn by_cid(record: &Cid) -> Vec<u8> {
@@ -108,6 +119,28 @@ pub(crate) fn put_source(change: &mut Change, row: &SourceRow) {
     change.put(Keyspace::Sources, &in_order(&row.address, &row.record), Vec::new());
     super::sealed::put_held(change, &row.record);
     retitle(change, row);
+}
+
+/// Makes a source no longer the one at its address, nor one of the list. Its row stays.
+pub(crate) fn vacate(store: &Store, change: &mut Change, row: &SourceRow) -> Result<(), StorageError> {
+    // An older version lies at the address of the current one, which stays.
+    if current_of(store, &row.scope, &row.address)?.is_some_and(|current| current.record == row.record) {
+        change.delete(Keyspace::Sources, &by_address(&row.scope, &row.address));
+    }
+    change.delete(Keyspace::Sources, &in_order(&row.address, &row.record));
+    Ok(())
+}
+
+/// The sources of these raw bytes.
+pub(crate) fn sources_of_raw(store: &Store, raw: &Cid) -> Result<Vec<SourceRow>, StorageError> {
+    let mut rows = Vec::new();
+    for holder in store.holders(raw) {
+        // Others than sources hold blocks too; their names are none of a source.
+        if let Ok(record) = Cid::try_from(holder?.as_slice()) {
+            rows.extend(source(store, &record)?.filter(|row| row.raw == *raw));
+        }
+    }
+    Ok(rows)
 }
 
 /// Writes a source's row alone: its state or label changed.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use cid::Cid;
@@ -12,6 +12,7 @@ use plumb_storage::{Store, VectorIndex};
 
 use super::choice::ModelChoice;
 use super::{Model, State, folder, read, write};
+use crate::kept;
 
 /// Chunks that are embedded between two writes. What a stop interrupts is that much work.
 const BATCH: usize = 16;
@@ -31,6 +32,7 @@ pub(super) struct Worker {
     choice: ModelChoice,
     state: Arc<RwLock<State>>,
     stop: Arc<AtomicBool>,
+    entities_changed: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -40,8 +42,9 @@ impl Worker {
         choice: ModelChoice,
         state: Arc<RwLock<State>>,
         stop: Arc<AtomicBool>,
+        entities_changed: Arc<AtomicBool>,
     ) -> Worker {
-        Worker { home, store, choice, state, stop }
+        Worker { home, store, choice, state, stop, entities_changed }
     }
 
     pub(super) fn run(self) {
@@ -74,17 +77,22 @@ impl Worker {
             Some(Ok(serving)) => serving,
         };
         *write(&self.state) = State { serving, building: Some(chosen), failed: None };
+        self.entities_changed.store(true, Ordering::Release);
         while !self.is_stopped() {
             let (serving, building) = {
                 let state = read(&self.state);
                 (state.serving.clone(), state.building.clone())
             };
             match (building, serving) {
-                (Some(building), _) => {
+                (Some(building), serving) => {
                     self.embed(&building)?;
+                    self.survey(serving.as_ref().unwrap_or(&building))?;
                     self.switch(building)?;
                 }
-                (None, Some(serving)) => self.embed(&serving)?,
+                (None, Some(serving)) => {
+                    self.embed(&serving)?;
+                    self.survey(&serving)?;
+                }
                 (None, None) => return Ok(()),
             }
         }
@@ -94,7 +102,7 @@ impl Worker {
     fn open(&self, choice: &ModelChoice) -> Result<Option<Arc<Model>>, String> {
         let Some(embedder) = choice.load(&self.home)? else { return Ok(None) };
         let index = VectorIndex::open(&folder(&self.home, embedder.as_ref()), &self.store, embedder.id());
-        Ok(Some(Arc::new(Model { index: index.map_err(|e| e.to_string())?, embedder })))
+        Ok(Some(Arc::new(Model::new(embedder, index.map_err(|e| e.to_string())?))))
     }
 
     /// Embeds some of what waits, or waits for it a moment.
@@ -114,6 +122,25 @@ impl Worker {
         model.index.put(&vectors).map_err(|e| e.to_string())
     }
 
+    /// Embeds the landmarks that have no vector.
+    fn survey(&self, model: &Model) -> Result<(), String> {
+        let landmarks = || model.landmarks.write().unwrap_or_else(PoisonError::into_inner);
+        if self.entities_changed.swap(false, Ordering::AcqRel) {
+            let entities = kept::entities(&self.store, None).collect::<Result<Vec<_>, _>>();
+            landmarks().set_entities(entities.map_err(|e| e.to_string())?.into_iter());
+        }
+        // Chunks go before: without them a document is not found, without these a question is merely less understood.
+        while model.index.counters().waiting.iter().all(|waiting| *waiting == 0) {
+            let missing = landmarks().missing();
+            match missing.embed(model.embedder.as_ref(), &|| self.is_stopped()) {
+                Ok(Some(vectors)) => landmarks().found(missing, vectors),
+                Ok(None) | Err(plumb_models::EmbedError::Stopped) => break,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
     /// The chosen model takes over as soon as it has everything. What served before stays on the disk.
     fn switch(&self, building: Arc<Model>) -> Result<(), String> {
         let counters = building.index.counters();
@@ -128,6 +155,7 @@ impl Worker {
         tracing::info!(model = %building.embedder.id(), "every chunk has its vector");
         let mut state = write(&self.state);
         (state.serving, state.building) = (Some(building), None);
+        self.entities_changed.store(true, Ordering::Release);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Searching what this node holds, for whoever asks: a person here, or a peer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cid::Cid;
 use plumb_core::boundary::{Access, Requester, Sensitivity, readable};
@@ -21,6 +21,10 @@ use crate::premises::Premises;
 /// How many of the best of either side are blended. Scores are spread between the best and the last of them, so this number
 /// is part of the ranking; it is that of the most results of a search.
 const BLEND_DEPTH: usize = 100;
+
+/// How many of the best by words are known when what only meaning found is given its score by words. What is not among
+/// them has next to nothing of the question.
+const SCORED_DEPTH: usize = 1000;
 
 /// A result of this node's own index.
 pub(crate) struct LocalHit {
@@ -84,7 +88,10 @@ pub(crate) fn blended_hits(
     asked: &Asked,
     k: usize,
 ) -> Result<Vec<LocalHit>, NodeError> {
-    let (lexical, _) = candidates(premises, requester, query, stats, BLEND_DEPTH)?;
+    let (found, _) = candidates(premises, requester, query, stats, SCORED_DEPTH)?;
+    let scored: Vec<(Cid, u64)> = found.iter().map(|found| (found.chunk, found.score)).collect();
+    let (mut lexical, rest) =
+        (scored[..scored.len().min(BLEND_DEPTH)].to_vec(), scored.get(BLEND_DEPTH..).unwrap_or(&[]));
     let set = premises.readable_set(requester);
     let mut dense = Vec::new();
     for class in Sensitivity::ALL {
@@ -92,10 +99,20 @@ pub(crate) fn blended_hits(
     }
     dense.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     dense.truncate(BLEND_DEPTH);
-    let scores: Vec<(Cid, u64)> = lexical.iter().map(|candidate| (candidate.chunk, candidate.score)).collect();
-    let blended = blend(&scores, &dense, asked.mix(), usize::MAX);
-    let mut lexical: BTreeMap<Cid, Candidate> = lexical.into_iter().map(|c| (c.chunk, c)).collect();
-    let ranked = blended.into_iter().map(|b| (b.chunk, lexical.remove(&b.chunk), b.dense));
+    // What only one side found has a score of the other too, and is not held to have none.
+    let by_meaning: BTreeSet<Cid> = dense.iter().map(|(chunk, _)| *chunk).collect();
+    let by_words: BTreeSet<Cid> = lexical.iter().map(|(chunk, _)| *chunk).collect();
+    lexical.extend(rest.iter().filter(|(chunk, _)| by_meaning.contains(chunk)));
+    let mut only_by_words = Vec::new();
+    for class in Sensitivity::ALL {
+        let chunks = by_words.difference(&by_meaning).copied();
+        only_by_words.extend(asked.model.index.dots(class, set.access(class), &asked.question, chunks)?);
+    }
+    only_by_words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    dense.extend(only_by_words);
+    let blended = blend(&lexical, &dense, asked.mix(), usize::MAX);
+    let mut counted: BTreeMap<Cid, Candidate> = found.into_iter().map(|found| (found.chunk, found)).collect();
+    let ranked = blended.into_iter().map(|b| (b.chunk, counted.remove(&b.chunk), b.dense));
     hits_of(premises, requester, query, stats, ranked, k)
 }
 

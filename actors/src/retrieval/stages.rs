@@ -10,6 +10,7 @@
 mod asked;
 mod block;
 mod conflicts;
+mod feedback;
 mod rating;
 mod views;
 
@@ -32,6 +33,8 @@ use conflicts::{COMPARED_MAX, Conflicts};
 use rating::Rating;
 
 pub use block::{AssembleBlock, BlockView};
+pub(crate) use feedback::Learned;
+pub use feedback::{FeedbackView, ForgetFeedback, GiveFeedback, LearnedKindView, LearnedView, ShowLearned, ShownView};
 pub use views::{ConflictView, FactorsView, IntentView, ResolvedView, ScopeView, StagesView};
 
 /// Searches what the caller may read, on this node alone, in the six stages of assembly.
@@ -118,8 +121,8 @@ impl Retrieval {
             }
             let requester = premises.requester(&caller)?;
             let (asked, mut timings) = {
-                let (premises, person) = (premises.clone(), caller.person.clone());
-                blocking(move || Asked::understand(&premises, person, &query)).await?
+                let premises = premises.clone();
+                blocking(move || Asked::understand(&premises, &caller, &query)).await?
             };
             let begun = Instant::now();
             let found = searching.await?;

@@ -133,6 +133,7 @@ fn state_digest(premises: &Premises) -> Result<String, NodeError> {
             SourceState::Active => "active",
             SourceState::Retracted(_) => "retracted",
             SourceState::Superseded(_) => "superseded",
+            SourceState::Removed(_) => "removed",
         };
         let mut labels = String::new();
         for chunk in &row.chunks {

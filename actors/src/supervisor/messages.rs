@@ -83,6 +83,23 @@ pub struct Rebuild {
     pub by: String,
 }
 
+/// Gives the space of what was overwritten and removed back to the disk.
+#[derive(Clone, Debug, actix::Message)]
+#[rtype(result = "Result<CompactView, NodeError>")]
+pub struct Compact {
+    /// For the audit log.
+    pub by: String,
+}
+
+/// What a compaction did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CompactView {
+    /// Bytes of the store before it.
+    pub before: u64,
+    /// And after it.
+    pub after: u64,
+}
+
 /// Makes a bearer token for a person. It is shown once; only its hash is kept.
 #[derive(Clone, Debug, actix::Message)]
 #[rtype(result = "Result<NewTokenView, NodeError>")]

@@ -187,8 +187,9 @@ fn change_source(
     let withdraws = |s: &&&Standing| s.effect == Effect::Withdraw;
     let whole = counting.iter().filter(withdraws).find(|s| s.chunks.is_empty()).map(|s| s.notice);
     let state = match (&row.state, whole) {
-        // A superseded version stays so, whatever is said of it.
+        // A superseded version stays so, and a removed one, whatever is said of it.
         (SourceState::Superseded(newer), _) => SourceState::Superseded(*newer),
+        (SourceState::Removed(texts), _) => SourceState::Removed(texts.clone()),
         (_, Some(notice)) => SourceState::Retracted(notice),
         (_, None) => SourceState::Active,
     };
@@ -202,6 +203,7 @@ fn change_source(
         let by_notice = counting.iter().filter(withdraws).find(|s| s.covers(chunk)).map(|s| s.notice);
         let next = match (&state, by_notice) {
             (SourceState::Superseded(by), _) => UnitState::Superseded { by: *by },
+            (SourceState::Removed(_), _) => UnitState::Removed,
             (_, Some(notice)) => UnitState::Retracted { notice },
             // What its text keeps down is not brought up by a word about its name.
             (_, None) => match (&unit.state, barred_by_text(premises, &row, chunk, signed)?) {
@@ -231,6 +233,7 @@ fn change_source(
         claim: None,
         state: match &state {
             SourceState::Superseded(_) => "superseded",
+            SourceState::Removed(_) => "removed",
             SourceState::Retracted(_) => "withdrawn",
             SourceState::Active if n_withdrawn > 0 => "withdrawn_in_part",
             SourceState::Active if audience.is_some() => "narrowed",

@@ -20,7 +20,7 @@ use super::{PublishNotice, sealed};
 use crate::caller::Caller;
 use crate::error::NodeError;
 use crate::ingestion::find_sources;
-use crate::kept::{self, SourceRow};
+use crate::kept::{self, SourceRow, SourceState};
 use crate::premises::Premises;
 
 /// Where a local notice comes from that a person of this organisation decided on.
@@ -226,7 +226,16 @@ fn the_source(premises: &Premises, name: &str) -> Result<SourceRow, NodeError> {
 }
 
 /// The fingerprints of a source's text and of its chunks; of some chunks alone, if only those are withdrawn.
-pub(super) fn texts_of(premises: &Premises, row: &SourceRow, named: &[Cid]) -> Result<Vec<Fingerprint>, NodeError> {
+pub(crate) fn texts_of(premises: &Premises, row: &SourceRow, named: &[Cid]) -> Result<Vec<Fingerprint>, NodeError> {
+    if let SourceState::Removed(texts) = &row.state {
+        return match named {
+            [] => Ok(texts.clone()),
+            _ => Err(NodeError::Invalid(format!(
+                "{} was removed here, so its parts are not told apart any more; take back the whole",
+                row.record
+            ))),
+        };
+    }
     let block = |cid: &Cid| -> Result<RawBlock, NodeError> {
         premises.store.block(cid)?.ok_or_else(|| NodeError::Damaged(format!("block {cid} is missing")))
     };

@@ -72,6 +72,13 @@ impl Table {
         self.coords.chunks_exact(self.dims)
     }
 
+    /// The dot product of a question with a row, which there must be.
+    pub fn dot(&self, row: usize, question: &Quantised) -> Result<i32, VectorError> {
+        same_model(self.model, question.model())?;
+        let coords = self.coords.chunks_exact(self.dims).nth(row).ok_or(VectorError::Row(row))?;
+        Ok(dot(question.coords(), coords))
+    }
+
     /// The `limit` rows nearest to a question among those that `readable` lets through: largest dot product first.
     ///
     /// Ties go to the smaller `name`: with the CID of what a row stands for, two tables that hold the same vectors in

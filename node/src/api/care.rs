@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json, ServiceConfig};
 use actix_web::{get, post};
-use plumb_actors::supervisor::{DoctorView, Examine, Rebuild, RebuildView};
+use plumb_actors::supervisor::{Compact, CompactView, DoctorView, Examine, Rebuild, RebuildView};
 
 use super::LONG;
 use crate::problem::Problem;
@@ -10,7 +10,7 @@ use crate::serve::{Operator, Served};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(rebuild).service(doctor);
+    config.service(rebuild).service(compact).service(doctor);
 }
 
 /// Builds the text index anew from the store. Operator only.
@@ -18,6 +18,14 @@ pub fn routes(config: &mut ServiceConfig) {
 #[post("/v1/rebuild")]
 async fn rebuild(served: Data<Served>, Operator(caller): Operator) -> Result<Json<RebuildView>, Problem> {
     Ok(Json(served.node.supervisor.ask(Rebuild { by: caller.label() }, LONG).await?))
+}
+
+/// Gives the space of what was overwritten and removed back to the disk, while the node goes on. It needs room for a copy
+/// of the store. Operator only.
+#[utoipa::path(tag = "care", responses((status = 200, body = CompactView), (status = 403, body = Problem)))]
+#[post("/v1/compact")]
+async fn compact(served: Data<Served>, Operator(caller): Operator) -> Result<Json<CompactView>, Problem> {
+    Ok(Json(served.node.supervisor.ask(Compact { by: caller.label() }, LONG).await?))
 }
 
 /// Examines the node: store, index, audit log, labels, clocks. Operator only.

@@ -8,8 +8,8 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::{
-    answers, audit, bundles, care, did, entities, gravity, health, ingest, jobs, log, model, notices, peers, search,
-    sources, teachings, tokens, trust,
+    answers, audit, bundles, care, did, entities, eval, feedback, gravity, health, ingest, jobs, log, model, notices,
+    peers, search, sources, teachings, tokens, trust,
 };
 
 /// The description.
@@ -26,7 +26,9 @@ use super::{
     paths(
         health::live, health::ready, health::show_metrics,
         ingest::ingest, jobs::list, jobs::show, jobs::events, jobs::cancel,
-        sources::list, sources::block,
+        sources::list, sources::remove, sources::block,
+        feedback::give, feedback::show, feedback::forget,
+        eval::evaluate,
         search::search, search::context, answers::answer, answers::grounded, answers::list, answers::show,
         bundles::list, bundles::export, bundles::verify, bundles::import, did::document,
         notices::publish, notices::draft, notices::publish_signed, notices::list, notices::show, notices::signed,
@@ -40,7 +42,7 @@ use super::{
         log::checkpoint, log::tile, log::bundle, log::entry, log::inclusion, log::consistency, log::status,
         log::resume, log::forks, log::fork, log::lift,
         tokens::list, tokens::create, tokens::revoke,
-        care::rebuild, care::doctor, model::show,
+        care::rebuild, care::compact, care::doctor, model::show,
     )
 )]
 pub struct ApiDoc;

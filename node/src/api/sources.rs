@@ -1,8 +1,8 @@
 //! Sources, and the blocks that they are made of.
 
 use actix_web::web::{Data, Json, Path, Query, ServiceConfig};
-use actix_web::{HttpResponse, get};
-use plumb_actors::ingestion::{ListSources, SourceView};
+use actix_web::{HttpResponse, delete, get};
+use plumb_actors::ingestion::{ListSources, RemoveSource, RemovedView, SourceView};
 use plumb_actors::retrieval::ReadBlock;
 use plumb_core::content::{DAG_CBOR, parse_cid};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use crate::serve::{Asker, Served};
 
 /// The routes.
 pub fn routes(config: &mut ServiceConfig) {
-    config.service(list).service(block);
+    config.service(list).service(remove).service(block);
 }
 
 /// Which sources.
@@ -38,6 +38,37 @@ async fn list(
 ) -> Result<Json<Vec<SourceView>>, Problem> {
     let Which { name, after, limit } = which.into_inner();
     let message = ListSources { caller, name, after, limit: Page { limit }.limit() };
+    Ok(Json(served.node.ingestion.ask(message, QUICK).await?))
+}
+
+/// How to remove.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct Removal {
+    /// Say what would happen, and change nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Removes a source from this node: it is found no more, and its bytes go unless another source or a saved answer needs
+/// them. For the operator, and for who brought it in. Nodes that hold it are not told: a retraction does that.
+#[utoipa::path(
+    tag = "sources",
+    params(("cid" = String, Path), Removal),
+    responses(
+        (status = 200, body = RemovedView),
+        (status = 401, body = Problem),
+        (status = 403, body = Problem),
+        (status = 404, body = Problem),
+    )
+)]
+#[delete("/v1/sources/{cid}")]
+async fn remove(
+    served: Data<Served>,
+    Asker(caller): Asker,
+    cid: Path<String>,
+    removal: Query<Removal>,
+) -> Result<Json<RemovedView>, Problem> {
+    let message = RemoveSource { caller, source: cid.into_inner(), dry_run: removal.dry_run };
     Ok(Json(served.node.ingestion.ask(message, QUICK).await?))
 }
 

@@ -1,9 +1,9 @@
-//! `plumb rebuild` and `plumb doctor`.
+//! `plumb rebuild`, `plumb compact` and `plumb doctor`.
 
 use std::fmt::Write;
 
 use clap::Args;
-use plumb_actors::supervisor::{DoctorView, RebuildView};
+use plumb_actors::supervisor::{CompactView, DoctorView, RebuildView};
 
 use crate::cli::Context;
 use crate::exit::Exit;
@@ -17,6 +17,13 @@ use crate::{output, session};
 )]
 pub struct RebuildArgs {}
 
+/// Gives space back.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  plumb compact    a running node goes on meanwhile; it needs room for a copy of the store"
+)]
+pub struct CompactArgs {}
+
 /// Examines the node.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plumb doctor    exit 0 if all is well, 1 if something needs you")]
@@ -26,6 +33,16 @@ pub struct DoctorArgs {}
 pub async fn rebuild(cx: &Context, _args: RebuildArgs) -> anyhow::Result<Exit> {
     let view: RebuildView = session::with_node(cx, async |client| client.act("/v1/rebuild").await).await?;
     output::emit(cx.json, &view, || format!("The index was built anew: {}\n", count(view.indexed, "unit", "units")))?;
+    Ok(Exit::Done)
+}
+
+/// Gives the space of what was overwritten and removed back.
+pub async fn compact(cx: &Context, _args: CompactArgs) -> anyhow::Result<Exit> {
+    let view: CompactView = session::with_node(cx, async |client| client.act("/v1/compact").await).await?;
+    output::emit(cx.json, &view, || {
+        let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20);
+        format!("The store had {}, and has {}.\n", mib(view.before), mib(view.after))
+    })?;
     Ok(Exit::Done)
 }
 

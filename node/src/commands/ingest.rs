@@ -137,7 +137,7 @@ pub async fn follow(client: &Client, mut job: JobView) -> anyhow::Result<JobView
 
 /// How a command ends whose job ended so.
 pub fn exit_of(job: &JobView) -> Exit {
-    let came_in = job.new + job.unchanged + job.superseded + job.parked.len() as u64;
+    let came_in = job.new + job.unchanged + job.renamed + job.superseded + job.parked.len() as u64;
     match job.state {
         JobState::Failed | JobState::Cancelled => Exit::Failed,
         _ if came_in == 0 && !job.refused.is_empty() => Exit::Denied,
@@ -162,6 +162,9 @@ pub fn show(job: &JobView) -> String {
         job.refused.len(),
         count(job.chunks, "chunk", "chunks"),
     );
+    if job.renamed > 0 {
+        let _ = writeln!(text, "{} only moved, and kept its name", count(job.renamed, "source", "sources"));
+    }
     notes(&mut text, "Parked, with the reason", &job.parked);
     notes(&mut text, "Refused, with the reason", &job.refused);
     notes(&mut text, "More sensitive than was said", &job.raised);
@@ -207,6 +210,7 @@ mod tests {
             new,
             unchanged: 0,
             superseded: 0,
+            renamed: 0,
             parked: (0..parked).map(|_| note()).collect(),
             refused: (0..refused).map(|_| note()).collect(),
             raised: vec![],

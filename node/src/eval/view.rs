@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use plumb_core::evaluation::{ALL, Bootstrap, Comparison, Fixed, Gate, Measure, Report};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::output::Table;
 
 /// The figures of a run. Numbers are text with four places, as they are published.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ReportView {
     /// Seed of the intervals.
     pub seed: u64,
@@ -26,7 +27,7 @@ pub struct ReportView {
 }
 
 /// The figures of a slice.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct SliceView {
     /// Its name.
     pub slice: String,
@@ -37,7 +38,7 @@ pub struct SliceView {
 }
 
 /// A figure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct FigureView {
     /// Of which measure.
     pub measure: String,
@@ -62,7 +63,7 @@ pub(super) struct Drawn {
 }
 
 /// How a node was examined.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct NodeView {
     /// Documents of the collection.
     pub documents: usize,
@@ -196,7 +197,7 @@ impl ReportView {
 }
 
 /// How two runs differ in one measure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ComparisonView {
     /// The measure.
     pub measure: String,
@@ -259,7 +260,7 @@ pub fn show_comparisons(views: &[ComparisonView]) -> String {
 }
 
 /// The gate.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct GateView {
     /// Whether the candidate may be released.
     pub passes: bool,
@@ -272,7 +273,7 @@ pub struct GateView {
 }
 
 /// What became of a figure.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ChangeView {
     /// Of which slice.
     pub slice: String,

@@ -44,6 +44,10 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    fn compact(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     fn remember(&self, _bytes: &[u8]) {}
 
     fn remembered(&self) -> Option<Vec<u8>> {

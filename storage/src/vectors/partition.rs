@@ -151,16 +151,39 @@ impl Partition {
         question: &Quantised,
         limit: usize,
     ) -> Result<Vec<(Cid, i32)>, VectorError> {
-        let admits: Admits<'_> = match access {
-            Access::Closed => return Ok(Vec::new()),
-            Access::Whole => Box::new(|_, _| true),
-            Access::Part(clause) => self.clause(clause),
-        };
+        let Some(admits) = self.admits(access) else { return Ok(Vec::new()) };
         let readable =
             |row: usize| self.rows[row].as_ref().is_some_and(|row| row.labels.is_some_and(|l| admits(row, l)));
         let name = |row: usize| self.rows[row].as_ref().map(|row| row.chunk);
         let hits = self.table.nearest(question, limit, readable, name)?;
         Ok(hits.into_iter().filter_map(|hit| Some((hit.name?, hit.dot))).collect())
+    }
+
+    /// The dot products of those of these chunks that are here and that the access admits.
+    pub(super) fn dots(
+        &self,
+        access: &Access,
+        question: &Quantised,
+        chunks: impl IntoIterator<Item = Cid>,
+    ) -> Result<Vec<(Cid, i32)>, VectorError> {
+        let Some(admits) = self.admits(access) else { return Ok(Vec::new()) };
+        let mut dots = Vec::new();
+        for chunk in chunks {
+            let Some(at) = self.places.get(&chunk) else { continue };
+            if self.rows[*at].as_ref().is_some_and(|row| row.labels.is_some_and(|l| admits(row, l))) {
+                dots.push((chunk, self.table.dot(*at, question)?));
+            }
+        }
+        Ok(dots)
+    }
+
+    /// Which rows an access admits; nothing where it is closed.
+    fn admits<'a>(&'a self, access: &'a Access) -> Option<Admits<'a>> {
+        match access {
+            Access::Closed => None,
+            Access::Whole => Some(Box::new(|_, _| true)),
+            Access::Part(clause) => Some(self.clause(clause)),
+        }
     }
 
     fn clause<'a>(&self, clause: &'a Clause) -> Admits<'a> {

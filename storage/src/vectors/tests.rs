@@ -1,6 +1,6 @@
 //! The vectors of a store that changes: what is deleted, relabelled, half written, and what a reader may see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
@@ -106,9 +106,14 @@ impl World {
         until(self.index(), "chunks with and without vectors", |c| c.settled && sums(c) == (embedded, waiting))
     }
 
+    /// What is found, which is also all that has a score when every chunk is named.
     fn nearest(&self, class: Sensitivity, access: &Access) -> Vec<Cid> {
-        let hits = self.index().nearest(class, access, &vector([127, 1, 0]), 10).unwrap();
-        hits.into_iter().map(|hit| hit.0).collect()
+        let question = vector([127, 1, 0]);
+        let hits = self.index().nearest(class, access, &question, 10).unwrap();
+        let named = crate::all_units(&self.store).map(|unit| unit.unwrap().chunk);
+        let dots = self.index().dots(class, access, &question, named).unwrap();
+        assert_eq!(hits.iter().collect::<BTreeSet<_>>(), dots.iter().collect());
+        hits.into_iter().map(|(chunk, _)| chunk).collect()
     }
 
     fn bytes(&self, class: Sensitivity) -> Vec<u8> {

@@ -249,7 +249,7 @@ fn put_evidence(
     let sensitivity = said.sensitivity.max(narrowed(premises, said, chunk, record)?.unwrap_or(said.sensitivity));
     change.put_block(offer.chunk.clone());
     change.put_block(offer.source.clone());
-    let existing = kept::source(&premises.store, &said.source)?;
+    let existing = kept::source(&premises.store, &said.source)?.filter(|row| !row.is_removed());
     let is_new = existing.is_none();
     let mut row = existing.unwrap_or_else(|| SourceRow {
         record: said.source,

@@ -11,8 +11,10 @@ use plumb_core::retrieval::assembly::{
     Clue, Detected, Model, Role, ScopeFacts, ScopeWeight, Setting, Society, Stage, Timings, detect, weigh,
 };
 
+use super::feedback::learned_for;
 use super::timed;
 use super::views::{ConflictView, IntentView, ResolvedView, ScopeView, StagesView};
+use crate::caller::Caller;
 use crate::entities::Known;
 use crate::error::NodeError;
 use crate::kept;
@@ -26,7 +28,7 @@ pub(super) struct Asked {
     pub intent: Detected,
     pub setting: Setting,
     pub now: Timestamp,
-    /// What was learned. Nothing, until there is feedback.
+    /// What was learned from what the caller may read. Nothing, until there is feedback.
     pub model: Model,
     entities: Vec<Resolution>,
     known: Arc<Known>,
@@ -38,14 +40,18 @@ pub(super) struct Asked {
 
 impl Asked {
     /// The first two stages, and of the third what can be done before anything is found: the searches in the graph.
-    pub fn understand(premises: &Premises, person: EntityId, query: &str) -> Result<(Asked, Timings), NodeError> {
+    pub fn understand(premises: &Premises, caller: &Caller, query: &str) -> Result<(Asked, Timings), NodeError> {
         let mut timings = Timings::default();
+        let model = learned_for(premises, caller)?;
         let known = premises.entities();
-        let intent = timed(&mut timings, Stage::Intent, || detect(query, None));
-        let entities = timed(&mut timings, Stage::Entities, || known.aliases.resolve(query, &[]));
+        let (intent, similar) = timed(&mut timings, Stage::Intent, || {
+            let bearings = premises.meaning.bearings(query);
+            (detect(query, bearings.nearness.as_ref()), bearings.similar)
+        });
+        let entities = timed(&mut timings, Stage::Entities, || known.aliases.resolve(query, &similar));
         let asked = timed(&mut timings, Stage::Weights, || {
             let near: Vec<EntityId> =
-                std::iter::once(person).chain(entities.iter().map(|r| r.entity.clone())).collect();
+                std::iter::once(caller.person.clone()).chain(entities.iter().map(|r| r.entity.clone())).collect();
             let mut proximity = ProximityCache::default();
             proximity.warm(&known.graph, &near);
             let n_people = known.graph.entities().filter(|id| id.kind() == EntityType::Person).count() as u64;
@@ -54,7 +60,7 @@ impl Asked {
                 intent,
                 setting,
                 now: premises.now(),
-                model: Model::default(),
+                model,
                 entities,
                 known,
                 near,

@@ -7,7 +7,8 @@ use plumb_core::evidence::{Inputs, evidence};
 use plumb_core::knowledge::{KnowledgeUnit, Scope, SourceType};
 use plumb_core::measure::{Factor, Micro, Weight};
 use plumb_core::retrieval::assembly::{
-    Admitted, Candidate, FlatSignals, Layer, ScopeWeight, Score, Signals, SourceKind, Stage, Timings, rate, rate_flat,
+    Admitted, Candidate, FlatSignals, Layer, Model, ScopeWeight, Score, Signals, SourceKind, Stage, Timings, rate,
+    rate_flat,
 };
 use plumb_storage::unit;
 
@@ -118,7 +119,7 @@ fn nearness(found: &Found) -> Vec<Micro> {
     near.collect()
 }
 
-fn is_document(unit: &KnowledgeUnit) -> bool {
+pub(super) fn is_document(unit: &KnowledgeUnit) -> bool {
     unit.origin.source_type == SourceType::Document
 }
 
@@ -148,7 +149,8 @@ fn one(
             document_bias: Factor::ONE,
             recency_bias: flat.recency,
             lift: Factor::ONE,
-            learned: asked.model.factor(asked.intent.intent, SourceKind::Type(unit.origin.source_type)),
+            // What is learned modulates the weights of the graph, and there is none.
+            learned: Model::default().factor(asked.intent.intent, SourceKind::Type(unit.origin.source_type)),
         };
         (score, flat.to_string())
     } else {

@@ -43,6 +43,17 @@ pub enum Help {
     Wrong,
 }
 
+impl Help {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Help::Used => "used",
+            Help::PassedOver => "passed_over",
+            Help::Wrong => "wrong",
+        }
+    }
+}
+
 /// A unit that was shown, with the weights under which it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
@@ -200,6 +211,11 @@ impl Model {
         let above = helped * all_shown + prior * all_helped;
         let below = (shown + prior) * all_helped;
         LearnedFactor { factor: Factor::from_ratio_within(above, below, LEARNED_LOW, LEARNED_HIGH), kind, all }
+    }
+
+    /// Everything of which something is known, by intent.
+    pub fn table(&self) -> impl Iterator<Item = (Intent, SourceKind, LearnedFactor)> + '_ {
+        self.kinds.keys().map(|(intent, kind)| (*intent, *kind, self.factor(*intent, *kind)))
     }
 
     /// Whether it has learned nothing.
