@@ -9,7 +9,7 @@
 
 pub mod assembly;
 mod bm25;
-mod cori;
+mod choice;
 mod field;
 mod fusion;
 mod phrase;
@@ -24,7 +24,7 @@ use cid::Cid;
 use crate::identity::NodeId;
 
 pub use bm25::{Saturation, StatsError, TermStats, Weights, bm25, idf_micro, ln_micro};
-pub use cori::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Believed, beliefs, in_order, select};
+pub use choice::{ASK_ALL_UP_TO, ASK_BEST, AskWhom, Candidate, in_order, promises, select};
 pub use field::{HEADING_WEIGHT, TITLE_WEIGHT, body_of};
 pub use fusion::{Blend, Blended, Mix, RRF_K, blend, fuse};
 pub use phrase::{PHRASE_WORDS_MAX, PHRASES_MAX};

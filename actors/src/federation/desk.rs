@@ -176,5 +176,6 @@ const NOTED_EVERY: Duration = Duration::seconds(60);
 /// Most that is remembered of what was written down. Past it nothing more is, for a minute.
 const NOTED_MAX: usize = 8192;
 
-/// Summaries of others that are held: 64 of the largest are twelve megabytes, and no question goes to more nodes.
+/// Summaries of others that are held. One of the largest takes about a megabyte here, and a question goes to 64 nodes at most, but
+/// those have to be chosen among all.
 const SUMMARIES_MAX: usize = 256;

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use plumb_core::identity::{NodeId, Signed, SignedError};
 use plumb_core::measure::{Duration, Timestamp};
-use plumb_core::retrieval::select;
+use plumb_core::retrieval::{Query, TermStats, select};
 use plumb_core::trust::{ASSERTION_NONCE_BYTES, Assertion, AssertionTag, Certificate, Incoming};
 use plumb_federation::driver::{Protocol, RequestError};
 use plumb_federation::protocol::search::{Action, Event, FederatedSearch, PEERS_MAX, Phase};
@@ -43,10 +43,10 @@ pub(super) async fn run(
             }
         }
     }
+    let known = with_unasked(ask.own_stats, &ask.query, &desk, unasked.keys(), now);
     let deadline_ms = u32::try_from(ask.deadline.0).unwrap_or(u32::MAX);
     let k = u32::try_from(ask.k).unwrap_or(u32::MAX);
-    let begun =
-        FederatedSearch::start(rand::random(), ask.query, ask.own_stats, k, permitted, premises.now(), deadline_ms);
+    let begun = FederatedSearch::start(rand::random(), ask.query, known, k, permitted, premises.now(), deadline_ms);
     let (mut machine, mut actions) = begun.map_err(|e| NodeError::Invalid(e.to_string()))?;
     let mut asked = FuturesUnordered::new();
     loop {
@@ -91,6 +91,26 @@ fn choose(
     let others = admitted.keys().filter(|peer| !chosen.contains(peer));
     unasked.extend(others.map(|peer| (*peer, Unasked::RankedBelow { n_asked: chosen.len() })));
     chosen
+}
+
+/// Our statistics with what the summaries of those say who are not asked. So a word weighs what it weighs among all nodes, and
+/// not what it weighs among the few that were chosen because they are full of it.
+fn with_unasked<'a>(
+    own: TermStats,
+    query: &Query,
+    desk: &Desk,
+    unasked: impl Iterator<Item = &'a NodeId>,
+    now: Timestamp,
+) -> TermStats {
+    let mut sum = own;
+    for peer in unasked {
+        if let Some(summary) = desk.summary(peer, now)
+            && let Err(error) = sum.merge(&summary.stats(query))
+        {
+            tracing::warn!(%peer, %error, "a summary that is not counted");
+        }
+    }
+    sum
 }
 
 /// The question with what this node says of whom it asks for: to this one peer, for this one request, and once.

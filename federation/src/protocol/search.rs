@@ -147,7 +147,7 @@ pub struct FederatedSearch {
 
 impl FederatedSearch {
     /// Begins: the first actions ask for statistics. `own` are those of what the asker may read here, for the terms of
-    /// `query`; `k` is how many hits each peer is asked for.
+    /// `query`, and of what is known of nodes that are not asked; `k` is how many hits each peer is asked for.
     pub fn start(
         id: u64,
         query: Query,
