@@ -134,12 +134,12 @@ mod tests {
     }
 
     /// By hand: N = 1000, F = 100, so p = 100.5 / 1001. The first holds the term in 100 of 500 documents, so pc = 0.2:
-    /// ln 500 + ln(0.8 + 0.2 · 9.960199) = 6.214608 + 1.026876.
+    /// ln 500 + ln(0.8 + 0.2 · 9.960199) = 6.214608 + 1.026772.
     #[test]
     fn the_formula_gives_its_numbers() {
         let (a, b) = (summary(1, 500, &[("pump", 100)]), summary(2, 500, &[("valv", 100)]));
         let promises = promises(&Query::new("pump"), &BTreeMap::from([(node(1), &a), (node(2), &b)]));
-        assert!(promises[&node(1)].abs_diff(7_241_484) <= 3, "{promises:?}");
+        assert!(promises[&node(1)].abs_diff(7_241_380) <= 3, "{promises:?}");
         assert_eq!(promises[&node(2)], 0);
     }
 
@@ -152,7 +152,7 @@ mod tests {
         let all = [rest, common, rare, one, both];
         let order = in_order(&Query::new("chloramine monitoring report"), &known(&all));
         let names: Vec<NodeId> = order.iter().map(|c| c.node).collect();
-        assert_eq!(names, [9, 4, 2, 3, 1].map(node)[..], "{order:?}");
+        assert_eq!(names, [4, 9, 2, 3, 1].map(node)[..], "{order:?}");
     }
 
     #[test]

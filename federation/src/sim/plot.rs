@@ -1,4 +1,4 @@
-//! Draws how time and traffic grow, as an SVG that needs no library and no fonts of its own.
+//! Draws how time and traffic grow, and whatever else is lines, as an SVG that needs no library and no fonts of its own.
 //!
 //! The horizontal axis is logarithmic, so what takes as many rounds as the logarithm of the number of nodes is a straight
 //! line, and what does not grow is a level one.
@@ -44,15 +44,24 @@ const BOTTOM: f64 = 54.0;
 /// Colours that also differ for whoever does not see red and green apart (Okabe and Ito, 2008).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
-struct Line {
-    name: &'static str,
-    points: Vec<(f64, f64)>,
+/// One line of a panel.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its name in the key.
+    pub name: &'static str,
+    /// Its points, from left to right.
+    pub points: Vec<(f64, f64)>,
 }
 
-struct Panel {
-    title: &'static str,
-    unit: &'static str,
-    lines: Vec<Line>,
+/// Lines over one axis.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// What stands above.
+    pub title: &'static str,
+    /// What the vertical axis counts.
+    pub unit: &'static str,
+    /// At most four have colours of their own.
+    pub lines: Vec<Line>,
 }
 
 /// Two panels: until everybody knew, and what each node sent. Several outcomes of one number are averaged.
@@ -98,7 +107,8 @@ pub fn growth(outcomes: &[Outcome], by: By) -> String {
     draw(&[time, passes, traffic], by.label())
 }
 
-fn draw(panels: &[Panel], x_label: &str) -> String {
+/// Panels, one below the other. Texts are drawn as they are given: they are of the program, never of a user.
+pub fn draw(panels: &[Panel], x_label: &str) -> String {
     let (width, height) = (PANEL_WIDTH, PANEL_HEIGHT * panels.len() as f64);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
@@ -118,7 +128,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, x_label: &str) {
     let least = all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min).max(1.0);
     let most = all().map(|(x, _)| *x).fold(1.0, f64::max);
     let highest = all().map(|(_, y)| *y).fold(0.0, f64::max).max(1e-9);
-    let step = nice(highest / 5.0);
+    let step = nice(highest / 6.0);
     let top = (highest / step).ceil() * step;
     let (inner_width, inner_height) = (PANEL_WIDTH - LEFT - RIGHT, PANEL_HEIGHT - TOP - BOTTOM);
     let span = (most / least).ln().max(1e-9);
