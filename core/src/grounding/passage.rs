@@ -1,12 +1,10 @@
 //! The passage of a chunk that a question asks for: one sentence, verbatim, with its byte range.
 
-use std::collections::BTreeSet;
-
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::content::Chunk;
 use crate::measure::Milli;
-use crate::retrieval::{Query, TermStats, body_of, idf_micro, is_word, words};
+use crate::retrieval::{Query, TermStats, body_of, each_term, idf_micro, is_word};
 
 /// Longest passage in characters (GRD-26).
 pub const PASSAGE_CHARS_MAX: usize = 280;
@@ -28,11 +26,16 @@ fn weights<'q>(query: &'q Query, stats: &TermStats) -> Vec<(&'q str, u64)> {
 }
 
 fn weigh(weights: &[(&str, u64)], text: &str) -> (u64, Milli) {
-    let present: BTreeSet<String> = words(text).into_iter().collect();
+    let mut present = vec![false; weights.len()];
+    each_term(text, &mut |term| {
+        for ((wanted, _), is_present) in weights.iter().zip(&mut present) {
+            *is_present |= *wanted == term;
+        }
+    });
     let (mut carried, mut all) = (0u64, 0u64);
-    for (term, weight) in weights {
+    for ((_, weight), is_present) in weights.iter().zip(present) {
         all = all.saturating_add(*weight);
-        if present.contains(*term) {
+        if is_present {
             carried = carried.saturating_add(*weight);
         }
     }
