@@ -151,6 +151,7 @@ mod tests {
                 (22, "accounts"),
                 (23, "sealed"),
                 (24, "graph"),
+                (25, "feedback"),
             ]
         );
     }
