@@ -40,7 +40,7 @@ pub async fn rebuild(cx: &Context, _args: RebuildArgs) -> anyhow::Result<Exit> {
 pub async fn compact(cx: &Context, _args: CompactArgs) -> anyhow::Result<Exit> {
     let view: CompactView = session::with_node(cx, async |client| client.act("/v1/compact").await).await?;
     output::emit(cx.json, &view, || {
-        let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20);
+        let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20);
         format!("The store had {}, and has {}.\n", mib(view.before), mib(view.after))
     })?;
     Ok(Exit::Done)
